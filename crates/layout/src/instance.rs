@@ -67,7 +67,8 @@ pub struct Socket {
     pub is_idle: AtomicU32,
     /// 0 = nothing was ever counted in `shared`, and nothing is in `truncated`.
     pub shared_used: AtomicU32,
-    _reserved: [AtomicU32; 2],
+    /// The [`process`](crate::process) that opened it, if many may write the segment.
+    pub process: AtomicU64,
     /// The peer's address, as text.
     pub ip: Name<8>,
     /// Counts of threads whose bank has no row for it: read, write, miscellaneous.
@@ -88,7 +89,9 @@ pub struct File {
     pub open: AtomicU32,
     /// Generation of the next id given.
     pub generation: AtomicU32,
-    _line: [AtomicU64; 6],
+    /// A hash of class and complete path, for the writer.
+    pub hash: AtomicU64,
+    _line: [AtomicU64; 5],
     /// Counts of threads whose bank has no row for it: read, write, miscellaneous.
     pub shared: [Line; 3],
     /// The same when the table was last truncated; written by readers.

@@ -31,6 +31,7 @@ pub mod object;
 pub mod object_mask;
 pub mod pattern;
 pub mod primitive;
+pub mod process;
 pub mod row_lock;
 pub mod sampling;
 pub mod seqlock;

@@ -24,6 +24,8 @@ pub const TASK_WAIT_BIT: u32 = 16;
 pub const FREE: u32 = 0;
 /// A live thread.
 pub const LIVE: u32 = 1;
+/// A thread whose process has stopped Tare, while others go on.
+pub const STOPPED: u32 = 2;
 
 /// In place of a bank's number: the thread has not counted anything yet.
 pub const NO_BANK: u32 = u32::MAX;
@@ -135,7 +137,7 @@ pub const CONNECTION_TYPES: [&str; 6] = [
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Slot {
-    /// [`FREE`] or [`LIVE`]; stored last when a thread comes, first when it goes.
+    /// [`FREE`], [`LIVE`] or [`STOPPED`]; stored last when a thread comes, first when it goes.
     pub state: AtomicU32,
     /// Incremented before and after the slot's thread changes: odd = changing.
     pub sequence: AtomicU32,
@@ -153,7 +155,9 @@ pub struct Slot {
     pub next_free: AtomicU32,
     /// Total bytes put into the text ring.
     pub text_at: AtomicU64,
-    _line0: [AtomicU64; 2],
+    /// The [`process`](crate::process) that the thread belongs to, if many may write the segment.
+    pub process: AtomicU64,
+    _line0: AtomicU64,
 
     /// Total events put into each history ring: waits, stages, statements, transactions.
     pub pushed: [AtomicU64; 4],

@@ -93,6 +93,9 @@ pub struct Config {
     /// Seconds after which any newer statement replaces a digest's sample; 0 = never, `None` = MySQL's
     /// 60.
     pub digest_sample_age: Option<u64>,
+    /// Children of fork record into the same segment, if the process that forks has one thread:
+    /// docs/many-processes.md.
+    pub many_processes: bool,
     /// Digests retain the number of a column in GROUP BY and ORDER BY, as MySQL's do from 9.7 on.
     pub digests_retain_positions: bool,
 }

@@ -10,7 +10,7 @@ use tare_layout::account::{self, CHANGING, NamedEntry, READY, UNLISTED};
 use tare_layout::shared::Lost;
 
 use super::freelist;
-use super::state::{Engine, lock};
+use super::state::Engine;
 
 /// An account's number with those of its user and host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,7 +118,7 @@ where
         };
         let used = self.used.load(Ordering::Acquire) as usize;
         let number = find(1, used.min(self.limit)).or_else(|| {
-            let _one_at_a_time = lock(&engine.registering);
+            let _one_at_a_time = engine.lock(&engine.registering);
             let now = self.used.load(Ordering::Relaxed) as usize;
             find(1, now.min(self.limit))
                 .or_else(|| self.take_forgotten(now))
@@ -165,7 +165,7 @@ impl Engine {
         if let Some(number) = find(1, listed) {
             return number as u32;
         }
-        let _one_at_a_time = lock(&self.registering);
+        let _one_at_a_time = self.lock(&self.registering);
         let now = used.load(Ordering::Relaxed) as usize;
         if let Some(number) = find(listed, now) {
             return number as u32;
@@ -307,6 +307,17 @@ impl Engine {
     pub fn disconnected(&self, account: Account) {
         self.connections(account, |row| {
             row.current.fetch_sub(1, Ordering::Release);
+        });
+    }
+
+    /// The same, for the account of a thread whose process is dead.
+    pub(super) fn disconnect_number(&self, number: u32) {
+        let account = self.view.account(number as usize);
+        self.disconnected(Account {
+            number,
+            counted: 0,
+            user: account.user.load(Ordering::Relaxed),
+            host: account.host.load(Ordering::Relaxed),
         });
     }
 

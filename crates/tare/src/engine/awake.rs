@@ -20,6 +20,9 @@ use super::state::Engine;
 /// beyond that only the fact is stored.
 pub struct Awake {
     count: AtomicU32,
+    /// The bank's sequence when the list was complete. If it has another one, a thread of another process
+    /// has had the bank.
+    sequence: AtomicU32,
     classes: [AtomicU16; MAX_LISTED],
 }
 
@@ -103,8 +106,21 @@ impl Engine {
         account == self.view.geometry().nobody() + 1 && !self.awake[number].are_more()
     }
 
-    /// Wakes the rows in which the previous thread counted, for the thread that takes the bank.
+    /// Makes all rows of a bank dormant: it is not known which are awake, and which have their base.
+    #[cold]
+    pub(super) fn put_all_to_sleep(&self, number: usize) {
+        self.view.class_index(number).iter().for_each(put_to_sleep);
+        self.awake[number].clear();
+    }
+
+    /// Wakes the rows in which the previous thread counted, for the thread that takes the bank. The bank's
+    /// sequence is odd.
     pub fn awaken_listed(&self, number: usize) {
+        let sequence = self.view.bank(number).sequence.load(Ordering::Relaxed);
+        let listed = self.awake[number].sequence.load(Ordering::Relaxed);
+        if listed != sequence.wrapping_sub(1) {
+            self.put_all_to_sleep(number);
+        }
         if self.never_sleeps(number) {
             return;
         }
@@ -143,21 +159,17 @@ impl Engine {
     }
 
     /// Makes all rows of a bank dormant, when its thread is about to leave it, and stores which rows it
-    /// counted in.
+    /// counted in. The bank's sequence is odd.
     pub fn sleep(&self, number: usize) {
         let (index, arena) = (self.view.class_index(number), self.view.arena(number));
         let base = self.view.baseline(baseline::OWNER, number);
         let bank = self.view.bank(number);
-        let put_down = |entry: &AtomicU16| {
-            let at = entry.load(Ordering::Relaxed);
-            if at != 0 {
-                entry.store(at | DORMANT, Ordering::Relaxed);
-            }
-        };
         let awake = &self.awake[number];
         if awake.are_more() {
-            index.iter().for_each(put_down);
+            index.iter().for_each(put_to_sleep);
         }
+        let even = bank.sequence.load(Ordering::Relaxed).wrapping_add(1);
+        awake.sequence.store(even, Ordering::Relaxed);
         // Base is zero beyond the old end. Release: before extremes are stored there.
         bank.base_used
             .store(bank.used.load(Ordering::Relaxed), Ordering::Release);
@@ -170,6 +182,14 @@ impl Engine {
             entry.store(at as u16 | DORMANT, Ordering::Relaxed);
             begin_row(&arena[at..], &base[at..])
         });
+    }
+}
+
+/// Makes a row dormant, if it exists.
+fn put_to_sleep(entry: &AtomicU16) {
+    let at = entry.load(Ordering::Relaxed);
+    if at != 0 {
+        entry.store(at | DORMANT, Ordering::Relaxed);
     }
 }
 

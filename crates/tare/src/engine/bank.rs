@@ -11,7 +11,7 @@ use tare_layout::line::{CELLS, HISTOGRAM, Item, LINE_BYTES, Line, MAX, MIN, NO_M
 use tare_layout::shared::Lost;
 
 use super::freelist;
-use super::state::{Engine, lock};
+use super::state::Engine;
 
 /// The bank in which threads count memory outside of sessions. No thread owns it, and it is on no list.
 pub struct Outside {
@@ -81,17 +81,22 @@ impl Engine {
         (i < self.banks()).then(|| &self.view.bank(i).next_free)
     }
 
-    fn banks(&self) -> usize {
+    pub(super) fn banks(&self) -> usize {
         self.view.geometry().banks()
     }
 
     fn new_bank(&self, account: u32) -> Option<usize> {
         let number = freelist::take_new(&self.view.shared().banks_used.0, self.banks())?;
+        self.begin_bank(number, account);
+        Some(number)
+    }
+
+    /// Initialises a bank that was never used.
+    pub(super) fn begin_bank(&self, number: usize, account: u32) {
         let bank = self.view.bank(number);
         // Line 0 is no item, so that 0 in an index means "none".
         bank.used.store(1, Ordering::Relaxed);
         bank.account.store(account + 1, Ordering::Release);
-        Some(number)
     }
 
     /// Takes a free bank of threads whose account is unknown: it has no counts by class.
@@ -152,6 +157,7 @@ impl Engine {
     /// Calls `count` with a class's row in a free bank of the account, which no other thread writes
     /// meanwhile; false if no bank is free.
     pub fn with_free_row(&self, account: u32, class: u16, count: impl FnOnce(&[Line])) -> bool {
+        let _exclusive = self.exclusive();
         let head = &self.view.account(account as usize).free_banks;
         let bank = freelist::pop(head, |i| self.bank_link(i)).or_else(|| self.new_bank(account));
         let Some(bank) = bank else { return false };
@@ -184,7 +190,7 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn new_outside_row(&self, class: u16) -> Option<&'static [Line]> {
-        let _one_at_a_time = lock(&self.registering);
+        let _one_at_a_time = self.lock(&self.registering);
         let bank = match self.outside.get() {
             Some(outside) => outside.bank,
             None => {

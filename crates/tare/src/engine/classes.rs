@@ -7,7 +7,7 @@ use tare_layout::shared::Lost;
 use tare_layout::{Kind, pattern};
 
 use super::error_names::OTHER;
-use super::state::{Engine, lock};
+use super::state::Engine;
 use super::{active, settings};
 use crate::class::{CLASSES, Class};
 use crate::config::Setting;
@@ -37,7 +37,7 @@ impl Engine {
     /// The number of a class, which it gets now if it has none; [`NO_NUMBER`] when the limit is reached.
     #[inline]
     pub fn number(&self, class: &Class) -> u16 {
-        match class.number.get(self.generation) {
+        match class.number.get(self.generation()) {
             Some(number) => number,
             None => self.register(class),
         }
@@ -46,12 +46,12 @@ impl Engine {
     /// Gives a class its number, or [`NO_NUMBER`] when the limit is reached.
     #[cold]
     pub fn register(&self, class: &Class) -> u16 {
-        let _one_at_a_time = lock(&self.registering);
-        if let Some(number) = class.number.get(self.generation) {
+        let _one_at_a_time = self.lock(&self.registering);
+        if let Some(number) = class.number.get(self.generation()) {
             return number;
         }
         let number = self.place_class(class);
-        class.number.set(self.generation, number);
+        class.number.set(self.generation(), number);
         number
     }
 
@@ -61,7 +61,7 @@ impl Engine {
         if code == OTHER {
             return self.other_errors.load(Ordering::Relaxed);
         }
-        let mut numbers = lock(&self.errors);
+        let mut numbers = self.lock(&self.errors);
         if let Some(((name, state), number)) = named.zip(numbers.get(&code)) {
             let entry = self.view.class(usize::from(*number));
             if *number != self.other_errors.load(Ordering::Relaxed)
@@ -71,7 +71,7 @@ impl Engine {
             }
         }
         *numbers.entry(code).or_insert_with(|| {
-            let _one_at_a_time = lock(&self.registering);
+            let _one_at_a_time = self.lock(&self.registering);
             let other = self.other_errors.load(Ordering::Relaxed);
             // As the others are now, who may have been switched since Tare began.
             let setup = self.view.controls().setup[usize::from(other)].load(Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl Engine {
     fn place_errors(&self) {
         let enabled = pattern::resolve(self.settings(), "error").unwrap_or(Setting::On);
         let number = {
-            let _one_at_a_time = lock(&self.registering);
+            let _one_at_a_time = self.lock(&self.registering);
             self.place(&New::error("error/", "", setup_of(enabled)))
         };
         self.other_errors.store(number, Ordering::Relaxed);
@@ -145,12 +145,12 @@ impl Engine {
         if !self.is_below_limit(new.kind, count) {
             return None;
         }
-        let next = self.next_frequent.load(Ordering::Relaxed);
-        if new.is_frequent && next <= self.last_frequent {
-            self.next_frequent.store(next + 1, Ordering::Relaxed);
-            return Some(next);
-        }
-        (count < self.view.geometry().limits.classes).then_some(count)
+        let mut reserved = 1..=self.last_frequent;
+        let free = match new.is_frequent {
+            true => reserved.find(|i| self.kind_of(*i).is_none()),
+            false => None,
+        };
+        free.or_else(|| (count < self.view.geometry().limits.classes).then_some(count))
     }
 
     fn place(&self, new: &New<'_>) -> u16 {

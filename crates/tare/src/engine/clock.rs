@@ -108,6 +108,11 @@ pub fn unix_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME)
 }
 
+/// Seconds since boot, as those of a process's start.
+pub fn boot_s() -> u32 {
+    (clock_ns(libc::CLOCK_BOOTTIME) / 1_000_000_000) as u32
+}
+
 fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,

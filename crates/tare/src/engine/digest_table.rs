@@ -15,7 +15,7 @@ use tare_layout::shared::Lost;
 use super::clock;
 use super::counted::StatementCounters;
 use super::fine::Place;
-use super::state::{Engine, lock};
+use super::state::Engine;
 use crate::digest::{self, Digest, Extent, Rules};
 
 /// The digests to evict next are chosen once per this fraction of all, because choosing reads every
@@ -62,6 +62,8 @@ pub struct Eviction {
     victims: Vec<u32>,
     /// Their generation.
     generation: u32,
+    /// How often digests have been evicted, so that those of another process are noticed.
+    sequence: u32,
 }
 
 /// Sets cells that many threads write to zero, without touching those that are.
@@ -130,7 +132,7 @@ impl Engine {
             generation,
             ..DigestRef::default()
         };
-        let mut eviction = lock(&self.digesting);
+        let mut eviction = self.lock(&self.digesting);
         // Entries of a newer generation would look free to an older one.
         if self.digest_generation() != generation {
             return none;
@@ -203,10 +205,13 @@ impl Engine {
 
     /// A free number of this generation: the next one, or that of an evicted digest.
     fn new_digest(&self, generation: u32, eviction: &mut Eviction) -> Option<u32> {
-        if eviction.generation != generation {
+        let sequence = &self.view.shared().digest_sequence.0;
+        let sequence = sequence.load(Ordering::Relaxed);
+        if (eviction.generation, eviction.sequence) != (generation, sequence) {
             *eviction = Eviction {
                 victims: Vec::new(),
                 generation,
+                sequence,
             };
         }
         let used = &self.view.shared().digests_used.0;
@@ -234,7 +239,37 @@ impl Engine {
         }
         let victim = eviction.victims.pop()?;
         self.evict(victim, generation);
+        eviction.sequence = sequence.wrapping_add(2);
         Some(victim)
+    }
+
+    /// Digests are in the index, or do not exist: a new one that is not there is as if it had not been
+    /// created, and one in place of an evicted digest enters the index if it is complete.
+    pub(super) fn restore_digests(&self) {
+        let generation = self.digest_generation();
+        let _eviction = self.lock(&self.digesting);
+        let used = &self.view.shared().digests_used.0;
+        let now = used.load(Ordering::Relaxed);
+        if (now >> 32) as u32 != generation {
+            return;
+        }
+        for id in 1..(now as u32).min(self.view.geometry().limits.digests as u32) {
+            let row = self.view.digest(id as usize);
+            let words = row.hash.each_ref().map(|cell| cell.load(Ordering::Relaxed));
+            let schema = row.schema.load(Ordering::Relaxed);
+            let place = match self.lookup(generation, schema, words) {
+                Ok(digest) if digest.id == id => continue,
+                Ok(_) => None,
+                Err(place) => place,
+            };
+            let is_ready = row.state.load(Ordering::Relaxed) as u32 == READY as u32;
+            if id == now as u32 - 1 {
+                used.store(now - 1, Ordering::Release);
+            } else if let Some(place) = place.filter(|_| is_ready) {
+                let entry = state(generation, u64::from(id));
+                self.view.digest_index()[place].store(entry, Ordering::Release);
+            }
+        }
     }
 
     /// The least recently used digests, the oldest last.

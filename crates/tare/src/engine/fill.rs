@@ -187,7 +187,7 @@ impl Engine {
         header.pid.store(std::process::id(), Ordering::Relaxed);
         header
             .generation
-            .store(u64::from(self.generation), Ordering::Relaxed);
+            .store(u64::from(self.generation()), Ordering::Relaxed);
         header
             .start_unix_ns
             .store(clock::unix_ns(), Ordering::Relaxed);

@@ -4,7 +4,7 @@
 //! other thread writes it meanwhile.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tare_layout::geometry::CHUNK_EVENTS;
 use tare_layout::primitive::{bump, prefetch};
@@ -76,17 +76,23 @@ fn prefetch_events(engine: &Engine, ring: usize, events: Range<usize>) {
 }
 
 impl Engine {
+    /// For each shared chunk of a history_long, 1 if a thread holds it.
+    fn holders_of(&self, ring: usize) -> &[AtomicU32] {
+        let chunks = self.view.geometry().shared_chunks;
+        &self.holders[ring * chunks..][..chunks]
+    }
+
     /// Releases the chunk that this thread has, and takes the next one of the shared ring that no thread
     /// holds, or else the thread's own. Returns the chunk's number.
     fn take_chunk(&self, slot: usize, ring: usize) -> usize {
         self.give_chunk(slot, ring);
-        let holders = &self.holders[ring];
+        let holders = self.holders_of(ring);
         let tickets = &self.view.shared().tickets[ring].0;
         let ticket = tickets.fetch_add(1, Ordering::Relaxed);
         let mut chunk = (ticket % holders.len() as u64) as usize;
         for skipped in 0..MAX_CHUNKS_TRIED.min(holders.len()) {
             let holder = &holders[chunk];
-            if !holder.load(Ordering::Relaxed) && !holder.swap(true, Ordering::AcqRel) {
+            if holder.load(Ordering::Relaxed) == 0 && holder.swap(1, Ordering::AcqRel) == 0 {
                 if skipped != 0 {
                     tickets.fetch_max(ticket + skipped as u64 + 1, Ordering::Relaxed);
                 }
@@ -112,9 +118,9 @@ impl Engine {
         // Pairs with the swap in `take_chunk`: the thread that takes the chunk next writes after this one.
         if let Some(holder) = held
             .checked_sub(1)
-            .and_then(|chunk| self.holders[ring].get(chunk))
+            .and_then(|chunk| self.holders_of(ring).get(chunk))
         {
-            holder.store(false, Ordering::Release);
+            holder.store(0, Ordering::Release);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Instances of locks and conditions, open sockets, and files by name.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use tare_layout::control::effective::COUNT as COUNTS;
@@ -10,16 +9,9 @@ use tare_layout::primitive::{AtomicU32, AtomicU64};
 use tare_layout::shared::Lost;
 use tare_layout::sizes;
 
+use super::file_index::{FileIndex, hash_of};
 use super::freelist;
-use super::state::{Engine, lock};
-
-/// Files by class and path, so that a file that is opened again uses the same row.
-#[derive(Default)]
-pub struct Files {
-    by_name: HashMap<(u16, Box<str>), u32>,
-    /// Indexes of files that were deleted.
-    free: Vec<usize>,
-}
+use super::state::Engine;
 
 impl Engine {
     /// The id of a new mutex, rwlock or condition; 0 = the table is full.
@@ -141,6 +133,7 @@ impl Engine {
             .store(descriptor as u32, Ordering::Relaxed);
         socket.port.store(0, Ordering::Relaxed);
         socket.owner_thread.store(0, Ordering::Relaxed);
+        socket.process.store(self.process(), Ordering::Relaxed);
         socket.is_idle.store(0, Ordering::Relaxed);
         socket.ip.set("");
         if socket.shared_used.load(Ordering::Relaxed) != 0 {
@@ -181,31 +174,33 @@ impl Engine {
 
     /// Opens a file once more. Returns its id; 0 = the table is full.
     pub fn open_file(&self, class: u16, path: &str) -> u32 {
-        let mut files = lock(&self.files);
-        let id = match files.by_name.get(&(class, path.into())) {
-            Some(&id) => id,
-            None => match self.new_file(&mut files, class, path) {
-                0 => return 0,
-                id => {
-                    files.by_name.insert((class, path.into()), id);
-                    id
-                }
-            },
+        let hash = hash_of(class, path);
+        let files = self.lock(&self.files);
+        let index = self.find_file(&files, class, path, hash);
+        let Some(index) = index.or_else(|| self.new_file(&files, class, path, hash)) else {
+            return 0;
         };
-        self.view
-            .file(index_of(id))
-            .open
-            .fetch_add(1, Ordering::Relaxed);
-        id
+        let file = self.view.file(index);
+        file.open.fetch_add(1, Ordering::Relaxed);
+        file.id.load(Ordering::Relaxed)
     }
 
-    fn new_file(&self, files: &mut Files, class: u16, path: &str) -> u32 {
+    fn find_file(&self, files: &FileIndex, class: u16, path: &str, hash: u64) -> Option<usize> {
+        files.find(hash, |index| {
+            let file = self.view.file(index);
+            file.hash.load(Ordering::Relaxed) == hash
+                && file.class.load(Ordering::Relaxed) == u32::from(class)
+                && file.name.is(path)
+        })
+    }
+
+    fn new_file(&self, files: &FileIndex, class: u16, path: &str, hash: u64) -> Option<usize> {
         let limit = self.limit_for(sizes::FILES, self.view.geometry().limits.files);
-        let free = files.free.pop();
+        let free = files.take_free();
         let index = free.or_else(|| freelist::take_new(&self.view.shared().files_used.0, limit));
         let Some(index) = index else {
             self.lose(Lost::Files, 1);
-            return 0;
+            return None;
         };
         let file = self.view.file(index);
         file.class.store(u32::from(class), Ordering::Relaxed);
@@ -213,36 +208,59 @@ impl Engine {
         for line in file.shared.iter().chain(&file.truncated) {
             clear(line);
         }
-        file.name.set(path);
+        self.name_file(files, index, path, hash);
         let id = FILE | next_generation(&file.generation) << INDEX_BITS | index as u32;
         file.id.store(id, Ordering::Release);
-        id
+        Some(index)
+    }
+
+    fn name_file(&self, files: &FileIndex, index: usize, path: &str, hash: u64) {
+        let file = self.view.file(index);
+        file.hash.store(hash, Ordering::Relaxed);
+        file.name.set(path);
+        files.insert(hash, index);
     }
 
     /// A file was deleted: its figures are removed.
     pub fn delete_file(&self, class: u16, path: &str) {
-        let mut files = lock(&self.files);
-        if let Some(id) = files.by_name.remove(&(class, path.into())) {
-            let index = index_of(id);
+        let hash = hash_of(class, path);
+        let files = self.lock(&self.files);
+        if let Some(index) = self.find_file(&files, class, path, hash) {
             self.view.file(index).id.store(0, Ordering::Release);
-            files.free.push(index);
+            files.remove(hash, index);
+            files.free(index);
         }
     }
 
     /// A file was renamed. As in MySQL, if a file had that name already, its figures continue.
     pub fn rename_file(&self, class: u16, from: &str, to: &str) {
-        let mut files = lock(&self.files);
-        if files.by_name.contains_key(&(class, to.into())) {
+        let (before, now) = (hash_of(class, from), hash_of(class, to));
+        let files = self.lock(&self.files);
+        if self.find_file(&files, class, to, now).is_some() {
             drop(files);
             return self.delete_file(class, from);
         }
-        if let Some(id) = files.by_name.remove(&(class, from.into())) {
-            let file = self.view.file(index_of(id));
+        if let Some(index) = self.find_file(&files, class, from, before) {
+            let file = self.view.file(index);
             // Readers list it again once it has its new name.
-            file.id.store(0, Ordering::Release);
-            file.name.set(to);
+            let id = file.id.swap(0, Ordering::AcqRel);
+            files.remove(before, index);
+            self.name_file(&files, index, to, now);
             file.id.store(id, Ordering::Release);
-            files.by_name.insert((class, to.into()), id);
+        }
+    }
+
+    /// Computes the index of files again from the files.
+    pub(super) fn restore_files(&self) {
+        let files = self.lock(&self.files);
+        files.clear();
+        let used = self.view.shared().files_used.0.load(Ordering::Acquire) as usize;
+        for index in 0..used.min(self.view.geometry().limits.files) {
+            let file = self.view.file(index);
+            match file.id.load(Ordering::Relaxed) {
+                0 => files.free(index),
+                _ => files.insert(file.hash.load(Ordering::Relaxed), index),
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use lock_api::GuardNoSend;
 
@@ -37,11 +37,7 @@ pub fn start(config: Config) -> Result<(), StartError> {
     if current.is_some() {
         return Err(StartError::Running);
     }
-    // 16 bits, never 0: a class's number carries it.
-    let generation = match (LAST_GENERATION.load(Ordering::Relaxed) + 1) & 0xffff {
-        0 => 1,
-        next => next,
-    };
+    let generation = next_generation();
     install_fork_handler();
     clock::calibrate();
     let created = consumers(&config.consumers)
@@ -57,6 +53,14 @@ pub fn start(config: Config) -> Result<(), StartError> {
             FAILED_STARTS.fetch_add(1, Ordering::Relaxed);
             Err(error)
         }
+    }
+}
+
+/// The generation of the next start. 16 bits, never 0: a class's number carries it.
+fn next_generation() -> u32 {
+    match (LAST_GENERATION.load(Ordering::Relaxed) + 1) & 0xffff {
+        0 => 1,
+        next => next,
     }
 }
 
@@ -105,30 +109,50 @@ pub fn follow_forks(follow: bool) {
     }
 }
 
-/// Whether Tare continues in the child of the present fork.
-fn child_takes_over() -> bool {
-    // Read between `before` and the end of the other two handlers; one fork at a time.
-    TAKES_OVER.load(Ordering::Relaxed)
+/// Which of two processes records after a fork.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum AfterFork {
+    Parent,
+    Child,
+    Both,
 }
 
-/// The result of [`child_takes_over`]; written under the lock of [`ENGINE`].
-static TAKES_OVER: AtomicBool = AtomicBool::new(false);
+/// What the present fork does; written by the handler before it, under the lock of [`ENGINE`], and read by the
+/// handlers after it.
+static AFTER_FORK: AtomicU8 = AtomicU8::new(AfterFork::Parent as u8);
+
+fn after_fork() -> AfterFork {
+    match AFTER_FORK.load(Ordering::Relaxed) {
+        after if after == AfterFork::Child as u8 => AfterFork::Child,
+        after if after == AfterFork::Both as u8 => AfterFork::Both,
+        _ => AfterFork::Parent,
+    }
+}
 
 fn has_one_thread() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
 /// In a child process Tare does not run: its threads would count into the parent's segment. If it
-/// follows ([`follow_forks`]), it does not run in the parent instead.
+/// follows ([`follow_forks`]), it does not run in the parent instead. With [`Config::many_processes`] it runs
+/// in both.
 fn install_fork_handler() {
     if FORK_HANDLER.swap(true, Ordering::Relaxed) {
         return;
     }
     extern "C" fn before() {
-        let follows = FOLLOWS_FORKS.load(Ordering::Relaxed) && has_one_thread();
+        let follows = FOLLOWS_FORKS.load(Ordering::Relaxed);
+        let has_tree = (ENGINE.lock().as_ref()).is_some_and(|engine| engine.tree.is_some());
+        // Not under the lock, which an allocation may take.
+        let after = match (follows || has_tree) && has_one_thread() {
+            true if has_tree => AfterFork::Both,
+            true => AfterFork::Child,
+            false => AfterFork::Parent,
+        };
         let engine = ENGINE.lock();
-        TAKES_OVER.store(follows, Ordering::Relaxed);
-        if let Some(engine) = engine.as_ref().filter(|_| follows) {
+        AFTER_FORK.store(after as u8, Ordering::Relaxed);
+        if let Some(engine) = engine.as_ref().filter(|_| after == AfterFork::Child) {
             // The parent may have ended before the child stores its number. Until then the segment has
             // no process, and no reader takes the parent's end for a crash.
             engine.view.header().pid.store(0, Ordering::Relaxed);
@@ -136,14 +160,16 @@ fn install_fork_handler() {
         std::mem::forget(engine);
     }
     extern "C" fn in_parent() {
-        match child_takes_over() {
-            true => _ = let_go(),
+        match after_fork() {
+            AfterFork::Child => _ = let_go(),
             // SAFETY: locked by `before`, on this thread.
-            false => unsafe { ENGINE.force_unlock(GuardNoSend::new()) },
+            _ => unsafe { ENGINE.force_unlock(GuardNoSend::new()) },
         }
     }
     extern "C" fn in_child() {
-        if !child_takes_over() {
+        // SAFETY: no preconditions.
+        let is_elsewhere = unsafe { libc::getppid() } == 0;
+        if after_fork() == AfterFork::Parent || after_fork() == AfterFork::Both && is_elsewhere {
             if let Some(engine) = let_go() {
                 engine.lose(Lost::Forks, 1);
             }
@@ -154,6 +180,14 @@ fn install_fork_handler() {
         if let Some(engine) = ENGINE.lock().as_ref() {
             let pid = std::process::id();
             engine.pid.store(pid, Ordering::Relaxed);
+            if after_fork() == AfterFork::Both {
+                let generation = next_generation();
+                LAST_GENERATION.store(generation, Ordering::Relaxed);
+                engine.begin_in_child(generation);
+                hot::forget_in_child();
+                running::forget_pending();
+                return running::record(generation);
+            }
             engine.view.header().pid.store(pid, Ordering::Relaxed);
             hot::renumber_in_child(u64::from(pid));
         }

@@ -25,6 +25,16 @@ impl Locals {
         &self.slots[slot]
     }
 
+    /// In a child of fork: they are of its parent's threads. A session may still have one, so that none is
+    /// freed.
+    pub fn forget_all(&self) {
+        for place in &self.slots {
+            if !place.load(Ordering::Relaxed).is_null() {
+                place.store(ptr::null_mut(), Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Frees them all.
     ///
     /// # Safety

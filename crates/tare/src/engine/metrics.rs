@@ -9,7 +9,7 @@ use tare_layout::shared::Lost;
 
 use super::clock;
 use super::local::Local;
-use super::state::{Engine, lock};
+use super::state::Engine;
 use crate::metric::{METRICS, Metric};
 use crate::number::NO_NUMBER;
 
@@ -29,12 +29,12 @@ impl Engine {
     /// Registers a metric. Returns its number, or number 0, which is never gathered, at the limit.
     #[cold]
     pub fn register_metric(&self, metric: &Metric) -> u16 {
-        let _one_at_a_time = lock(&self.registering);
-        if let Some(number) = metric.number.get(self.generation) {
+        let _one_at_a_time = self.lock(&self.registering);
+        if let Some(number) = metric.number.get(self.generation()) {
             return number;
         }
         let number = self.place_metric(metric);
-        metric.number.set(self.generation, number);
+        metric.number.set(self.generation(), number);
         number
     }
 

@@ -75,6 +75,17 @@ impl Engine {
         name: &str,
         indexes: &[Box<str>],
     ) -> u32 {
+        if self.is_child() {
+            self.lose(
+                if kind.is_table() {
+                    Lost::Tables
+                } else {
+                    Lost::Programs
+                },
+                1,
+            );
+            return 0;
+        }
         let mut objects = lock(&self.objects);
         let key = (kind, schema.into(), name.into());
         if let Some(&id) = objects.get(&key) {
@@ -93,6 +104,9 @@ impl Engine {
 
     /// Ends a table or program that was dropped.
     pub fn forget_object(&self, kind: ObjectType, schema: &str, name: &str) {
+        if self.is_child() {
+            return;
+        }
         let mut objects = lock(&self.objects);
         if let Some(id) = objects.remove(&(kind, schema.into(), name.into())) {
             self.end_object(id);

@@ -182,7 +182,7 @@ fn serve_readers(engine: &Engine, source: RowLockSource) {
     let mut answered = control.row_lock_requests.load(Ordering::SeqCst);
     board.answered.store(answered, Ordering::SeqCst);
     board.state.store(SERVING, Ordering::SeqCst);
-    while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation {
+    while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation() {
         let request = control.row_lock_requests.load(Ordering::SeqCst);
         if request == answered {
             sleep(&control.row_lock_requests, request, None);

@@ -118,7 +118,7 @@ pub(crate) fn pin() {
 pub(crate) fn pinned() -> Option<&'static Engine> {
     // SAFETY: null, or leaked by `pin`.
     let engine: &Engine = unsafe { PINNED.load(Ordering::Acquire).as_ref() }?;
-    (engine.generation == NOW.generation.load(Ordering::Relaxed)).then_some(engine)
+    (engine.generation() == NOW.generation.load(Ordering::Relaxed)).then_some(engine)
 }
 
 /// Whether this engine is pinned and records now. False in a child of fork; makes no system call.
@@ -130,13 +130,13 @@ pub(super) fn is_running(engine: &Engine) -> bool {
 pub(crate) fn engine(generation: u32) -> Option<EngineRef> {
     // SAFETY: null, or leaked by `pin`.
     let pinned = unsafe { PINNED.load(Ordering::Acquire).as_ref() };
-    let engine = match pinned.filter(|engine| engine.generation == generation) {
+    let engine = match pinned.filter(|engine| engine.generation() == generation) {
         Some(engine) => EngineRef::Pinned(engine),
         None => EngineRef::Counted(
             ENGINE
                 .lock()
                 .as_ref()
-                .filter(|e| e.generation == generation)
+                .filter(|e| e.generation() == generation)
                 .cloned()?,
         ),
     };
@@ -148,6 +148,11 @@ pub(crate) fn engine(generation: u32) -> Option<EngineRef> {
 #[cold]
 pub(crate) fn lose_in_signal() {
     PENDING_LOST.fetch_add(1, Ordering::Relaxed);
+}
+
+/// In a child of fork: its parent counts them.
+pub(super) fn forget_pending() {
+    PENDING_LOST.store(0, Ordering::Relaxed);
 }
 
 /// Counts in the segment the events that were lost in signal handlers.

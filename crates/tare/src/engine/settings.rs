@@ -110,7 +110,8 @@ pub fn watch() {
         let _busy = hot::busy();
         engine(NOW.generation.load(Ordering::Relaxed)).map(|engine| Arc::clone(&engine))
     };
-    let Some(engine) = running else {
+    // A child's windows would be counted with its parent's.
+    let Some(engine) = running.filter(|engine| !engine.is_child()) else {
         return WATCHES.store(false, Ordering::Relaxed);
     };
     let flags = &engine.view.control().host;
@@ -186,7 +187,7 @@ fn report_active(engine: &Engine) {
 /// stages, whose names are visible.
 pub(super) fn observe(engine: &Engine, weights: Rates) {
     let _one_at_a_time = lock(&FOLLOWING);
-    if NOW.generation.load(Ordering::Relaxed) != engine.generation {
+    if NOW.generation.load(Ordering::Relaxed) != engine.generation() {
         return;
     }
     for (weight, now) in NOW.weights.iter().zip(weights) {
@@ -224,11 +225,11 @@ fn apply(engine: &Engine, active: Active) {
 /// Disables the points of kinds that are not active, or not observed.
 fn set_generations(engine: &Engine, active: Active, observed: Active) {
     let is_watched = engine.view.control().host.load(Ordering::Relaxed) & host::FOLLOWS != 0;
-    if !is_watched || NOW.generation.load(Ordering::Relaxed) != engine.generation {
+    if !is_watched || NOW.generation.load(Ordering::Relaxed) != engine.generation() {
         return;
     }
     let store = |word: &AtomicU32, is_on: bool| {
-        let generation = if is_on { engine.generation } else { 0 };
+        let generation = if is_on { engine.generation() } else { 0 };
         word.store(generation, Ordering::Relaxed);
     };
     match active.meets(Active::MOMENTS) {
@@ -270,7 +271,7 @@ fn wait_for_changes(engine: &Arc<Engine>) {
     // SAFETY: the calling thread's own timers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
     let mut following = ChangeFollower::begin(engine, true);
-    while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation {
+    while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation() {
         let changes = engine.view.control().changes.load(Ordering::SeqCst);
         let due = following.step(engine, clock::monotonic_ns());
         let timeout = due.map(|due| due.saturating_sub(clock::monotonic_ns()));

@@ -51,19 +51,25 @@ impl Local {
         parent: u64,
         os_id: u64,
     ) -> Option<*mut Local> {
+        let _exclusive = engine.exclusive();
+        let process = engine.process();
         let view = &engine.view;
         let shared = view.shared();
         let threads = engine.limit_for(sizes::THREADS, view.geometry().limits.threads);
         let threads = engine.limit_for(sizes::THREAD_CLASSES, threads);
         let link = |i: usize| (i < threads).then(|| &view.slot(i).next_free);
-        let number = freelist::pop(&shared.free_slots.0, link)
-            .or_else(|| freelist::take_new(&shared.slots_used.0, threads))?;
+        let pop = || freelist::pop(&shared.free_slots.0, link);
+        let number = pop()
+            .or_else(|| engine.try_reclaim(false).then(pop).flatten())
+            .or_else(|| freelist::take_new(&shared.slots_used.0, threads))
+            .or_else(|| engine.try_reclaim(true).then(pop).flatten())?;
         let slot = view.slot(number);
         let parked = engine.locals.of(number);
         let class_number = engine.number(class);
         // SAFETY: null, or created by `new`; the thread that had the slot before has left it.
         let before = unsafe { parked.load(Ordering::Acquire).cast::<Self>().as_ref() };
-        let has_texts = before.is_some_and(|before| before.has_texts.get());
+        // A thread of another process may have written texts.
+        let has_texts = process != 0 || before.is_some_and(|before| before.has_texts.get());
         let first_text = view.geometry().limits.text_ring_bytes - FIRST_TEXT_BYTES;
         if has_texts {
             slot.state_text.set("");
@@ -76,6 +82,7 @@ impl Local {
             slot.class.store(u32::from(class_number), Ordering::Relaxed);
             slot.parent_id.store(parent, Ordering::Relaxed);
             slot.os_id.store(os_id, Ordering::Relaxed);
+            slot.process.store(process, Ordering::Relaxed);
             slot.bank.store(NO_BANK, Ordering::Relaxed);
             slot.command_since.store(clock::now(), Ordering::Relaxed);
         });
@@ -104,7 +111,7 @@ impl Local {
     fn new(engine: &Arc<Engine>, number: usize) -> *mut Local {
         let view = &engine.view;
         let value = Local {
-            key: u64::from(engine.generation) << 32 | number as u64,
+            key: u64::from(engine.generation()) << 32 | number as u64,
             effective: view.controls().effective.as_ptr(),
             mask: &view.thread_masks()[number],
             object_masks: view.object_masks(),
@@ -223,7 +230,13 @@ impl Local {
             // process that runs without Tare.
             return;
         }
+        if (local.key >> 32) as u32 != local.engine.generation() {
+            // The same in a child that records: a session of its parent.
+            return;
+        }
         local.settle();
+        let many = (local.engine.tree.is_some()).then(|| Arc::clone(&local.engine));
+        let _exclusive = many.as_ref().and_then(|engine| engine.exclusive());
         // The session never got an account, so its counts are the background's.
         local.name_bank(0);
         if has_had_events(local.slot) {
@@ -248,6 +261,7 @@ impl Local {
 
     /// Moves the thread to a bank of another account.
     pub fn change_account(&self, account: Account) {
+        let _exclusive = self.engine.exclusive();
         let before = self.account.get();
         if self.awaits_account.get() {
             // The default account means that the account is still unknown.
@@ -334,6 +348,7 @@ impl Local {
     #[inline(never)]
     pub(super) fn ensure_bank(&self) -> Option<&'static Bank> {
         if !self.has_bank() {
+            let _exclusive = self.engine.exclusive();
             let account = match self.awaits_account.get() {
                 true => self.engine.view.geometry().nobody() as u32,
                 false => self.account.get().counted,
@@ -461,7 +476,8 @@ fn begin_slot(
     slot.state.store(LIVE, Ordering::Release);
 }
 
-fn end_slot(engine: &Engine, number: usize) {
+/// Frees a slot.
+pub(super) fn end_slot(engine: &Engine, number: usize) {
     let slot = engine.view.slot(number);
     slot.state.store(FREE, Ordering::Release);
     freelist::push(&engine.view.shared().free_slots.0, number, &slot.next_free);

@@ -19,7 +19,7 @@ use tare_layout::source::{SOURCES, THREAD_BITS};
 use super::hot;
 use super::local::Local;
 use super::source_index::{COMPARED, MAX_USED_ENTRIES, Text, place_of};
-use super::state::{Engine, lock};
+use super::state::Engine;
 use crate::source::Source;
 
 impl Local {
@@ -80,7 +80,7 @@ impl Engine {
     /// Returns its value.
     fn learn_source(&self, source: Source, text: &Text<'_>) -> Option<u64> {
         let numbers = &self.view.shared().sources_used.0;
-        let mut used = lock(&self.sources.used);
+        let mut used = self.lock(&self.sources.used);
         let free = match (self.sources).find(source, |value| self.is_source(value, text)) {
             Ok(value) => return Some(value),
             Err(free) => free.filter(|_| *used < MAX_USED_ENTRIES)?,

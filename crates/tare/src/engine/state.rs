@@ -2,34 +2,37 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tare_layout::actor;
 use tare_layout::control::setup;
 use tare_layout::fine::Buckets;
-use tare_layout::header::STOPPED;
+use tare_layout::header::{LIVE, STOPPED};
 use tare_layout::shared::Lost;
 use tare_layout::sizes;
+use tare_layout::slot::ring;
 use tare_layout::{Geometry, Region, View};
 
 use super::awake::Awake;
 use super::bank::Outside;
+use super::cells::Cells;
 use super::clock;
 use super::digest_table::Eviction;
-use super::instances::Files;
+use super::file_index::FileIndex;
 use super::locals::Locals;
 use super::mapping::Mapping;
 use super::objects::{EndedObjects, Objects};
 use super::source_index::Sources;
+use super::tree::Tree;
 use crate::config::{Config, Setting, StartError};
 use crate::digest::Rules;
 use crate::number::NO_NUMBER;
 
 /// One segment and its writer's state.
 pub(crate) struct Engine {
-    /// The number of the start; never 0.
-    pub generation: u32,
+    /// See [`Self::generation`].
+    generation: AtomicU32,
     /// Typed access. Valid as long as `mapping`, which this struct owns.
     pub view: View<'static>,
     /// Settings by pattern, for classes that are registered later.
@@ -46,16 +49,14 @@ pub(crate) struct Engine {
     pub statement_depth: usize,
     /// Finds the bucket of a statement's time.
     pub buckets: Buckets,
-    /// The next number for a frequent class; protected by `registering`.
-    pub(super) next_frequent: AtomicUsize,
-    /// The last number that is reserved for them.
+    /// The last number that is reserved for frequent classes.
     pub(super) last_frequent: usize,
     /// Numbers of the error classes, by code.
     pub(super) errors: Mutex<HashMap<u32, u16>>,
     /// Number of the class for errors without a class of their own.
     pub(super) other_errors: AtomicU16,
-    /// Which chunks of each history_long a thread holds.
-    pub holders: [Box<[AtomicBool]>; 4],
+    /// Which chunks of the four history_long a thread holds.
+    pub(super) holders: Cells,
     /// The locals of threads, by slot: of the present thread, or the last one.
     pub(super) locals: Locals,
     /// Which rows are awake, by bank.
@@ -65,13 +66,19 @@ pub(crate) struct Engine {
     /// The bank in which threads count memory outside of sessions.
     pub(super) outside: OnceLock<Outside>,
     /// Files by class and path.
-    pub files: Mutex<Files>,
+    pub(super) files: Mutex<FileIndex>,
     /// Tables and programs by name.
     pub objects: Mutex<Objects>,
     /// Dropped objects that events still name.
     pub ended: Mutex<EndedObjects>,
     /// Places in the host's source.
     pub(super) sources: Sources,
+    /// What children of fork share with this process, if they record, too.
+    pub(super) tree: Option<Tree>,
+    /// See [`Self::process`].
+    pub(super) process: AtomicU64,
+    /// See [`Self::is_child`].
+    pub(super) is_child: AtomicBool,
     /// The file of the segment, if it is one.
     path: Option<PathBuf>,
     /// The process that it records; a child of fork has it mapped, too.
@@ -97,12 +104,15 @@ impl Engine {
             Some(path) => Mapping::file(path, geometry.total_bytes),
             None => Mapping::memory(geometry.total_bytes),
         };
-        let mapping = mapped.map_err(|source| StartError::Segment {
+        let failed = |source| StartError::Segment {
             bytes: geometry.total_bytes,
-            place: path.as_ref().map_or("memory".into(), |p| p.display().to_string()),
+            place: path
+                .as_ref()
+                .map_or("memory".into(), |p| p.display().to_string()),
             source,
             advice: "lower the limits (threads, arena_lines), raise `ulimit -v` or `ulimit -f`, or give another path",
-        })?;
+        };
+        let mapping = mapped.map_err(failed)?;
         // SAFETY: the mapping is page-aligned, of `total_bytes`, writable, and lives as long as the
         // engine that owns both; each user of the view holds an Arc of the engine.
         let view = unsafe { View::new(mapping.base(), geometry) };
@@ -116,7 +126,7 @@ impl Engine {
         };
         let sql_text_bytes = requested(sizes::SQL_TEXT_LENGTH).map_or(usize::MAX, |n| n as usize);
         let engine = Arc::new(Self {
-            generation,
+            generation: AtomicU32::new(generation),
             view,
             instruments: config.instruments.clone(),
             registering: Mutex::new(()),
@@ -127,31 +137,46 @@ impl Engine {
             sql_text_bytes: sql_text_bytes.min(limits.sql_text_bytes),
             statement_depth: sizes::statement_stack(requested(sizes::STATEMENT_STACK)),
             buckets: Buckets::new(clock::calibrate().ticks_per_second),
-            next_frequent: AtomicUsize::new(1),
             last_frequent: config.frequent_classes.min(limits.classes - 1),
             errors: Mutex::default(),
             other_errors: AtomicU16::new(NO_NUMBER),
-            holders: std::array::from_fn(|_| {
-                (0..geometry.shared_chunks)
-                    .map(|_| AtomicBool::new(false))
-                    .collect()
-            }),
+            holders: Cells::new(ring::RINGS * geometry.shared_chunks, config.many_processes)
+                .map_err(failed)?,
             locals: Locals::new(limits.threads, free_local),
             awake: Awake::all(geometry.region(Region::Banks).count),
             without_holders: AtomicBool::new(false),
             outside: OnceLock::new(),
-            files: Mutex::default(),
+            files: Mutex::new(FileIndex::new(limits.files, config.many_processes).map_err(failed)?),
             objects: Mutex::default(),
             ended: Mutex::default(),
             sources: Sources::new(),
-            path,
+            tree: match config.many_processes {
+                true => Some(Tree::new().map_err(failed)?),
+                false => None,
+            },
+            process: AtomicU64::new(0),
+            is_child: AtomicBool::new(false),
+            path: path.clone(),
             pid: AtomicU32::new(std::process::id()),
             mapping,
         });
         engine.fill(consumers, &config);
         engine.place_all();
         engine.publish_header();
+        engine.process();
         Ok(engine)
+    }
+
+    /// The number of the start, and in a child of fork another one; never 0. What has a number of an earlier
+    /// generation gets a new one when it is next used.
+    #[inline(always)]
+    pub fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// See [`Self::generation`].
+    pub(super) fn set_generation(&self, generation: u32) {
+        self.generation.store(generation, Ordering::Relaxed);
     }
 
     /// INSTRUMENTED and HISTORY of a thread that serves this user from this host.
@@ -183,9 +208,21 @@ impl Engine {
         self.pid.load(Ordering::Relaxed) == std::process::id()
     }
 
-    /// Marks the segment as ended.
+    /// Marks the segment as ended, unless other processes record.
     pub(super) fn end(&self) {
-        self.view.header().state.store(STOPPED, Ordering::Release);
+        if !self.leave_tree() {
+            self.view.header().state.store(STOPPED, Ordering::Release);
+        }
+    }
+
+    /// Whether the segment is marked as ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.view.header().state.load(Ordering::Acquire) == STOPPED
+    }
+
+    /// Undoes [`Self::end`].
+    pub(super) fn begin_again(&self) {
+        self.view.header().state.store(LIVE, Ordering::Release);
     }
 }
 
@@ -193,7 +230,9 @@ impl Drop for Engine {
     fn drop(&mut self) {
         // SAFETY: a thread that has one holds this engine.
         unsafe { self.locals.free_all() };
-        if self.path.is_none() && self.is_ours() {
+        // Another process may record.
+        let is_exclusive = self.tree.is_none() && self.is_ours();
+        if self.path.is_none() && is_exclusive {
             self.mapping.discard();
         }
     }

@@ -359,9 +359,9 @@ impl ThreadSession {
         if let Some(engine) = engine(NOW.generation.load(Ordering::Relaxed)) {
             match Local::take_slot(&engine, self.class, parent, 0) {
                 Some(local) => self.local = local,
-                None if self.lost_under == engine.generation => {}
+                None if self.lost_under == engine.generation() => {}
                 None => {
-                    self.lost_under = engine.generation;
+                    self.lost_under = engine.generation();
                     engine.lose_thread();
                 }
             }

@@ -220,6 +220,20 @@ impl Segment {
     }
 
     /// The same, over the banks of one account.
+    /// The count of the thread that has the bank: its class's row less base.
+    pub fn own_count(&self, class: &Class, bank: usize) -> u64 {
+        let entry = self.view.class_index(bank)[self.number(class)].load(Ordering::Acquire);
+        let at = tare_layout::bank::awake_line_of(entry);
+        if at == 0 {
+            return 0;
+        }
+        let base = match at < self.view.bank(bank).base_used.load(Ordering::Acquire) as usize {
+            true => self.view.baseline(baseline::OWNER, bank)[at].get(COUNT),
+            false => 0,
+        };
+        self.view.arena(bank)[at].get(COUNT) - base
+    }
+
     pub fn total_of_account(&self, class: &Class, account: usize) -> Sum {
         self.row(self.number(class), 0, |bank| {
             self.view.bank(bank).account.load(Ordering::Relaxed) as usize == account + 1

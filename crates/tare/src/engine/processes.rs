@@ -1,0 +1,118 @@
+//! The engine in each of several processes (docs/many-processes.md).
+
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard};
+
+use super::clock;
+use super::state::{Engine, lock};
+use super::tree::{Exclusive, Tree};
+
+/// A mutex of the engine, locked; and the tree's.
+pub struct Locked<'a, T> {
+    // Unlocked first.
+    guard: MutexGuard<'a, T>,
+    _exclusive: Option<Exclusive<'a>>,
+}
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.guard
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.guard
+    }
+}
+
+impl Engine {
+    /// Until the result is dropped, no thread of another process changes what threads share. `None`: there
+    /// is no other process. A thread may call it again meanwhile.
+    #[inline]
+    pub fn exclusive(&self) -> Option<Exclusive<'_>> {
+        self.tree.as_ref().and_then(|tree| self.lock_tree(tree))
+    }
+
+    #[cold]
+    fn lock_tree<'a>(&self, tree: &'a Tree) -> Option<Exclusive<'a>> {
+        let (exclusive, owner_died) = tree.lock()?;
+        if owner_died {
+            self.repair(tree);
+        }
+        Some(exclusive)
+    }
+
+    /// Locks one of the engine's mutexes, against threads of all processes.
+    pub fn lock<'a, T>(&'a self, mutex: &'a Mutex<T>) -> Locked<'a, T> {
+        let exclusive = self.exclusive();
+        Locked {
+            guard: lock(mutex),
+            _exclusive: exclusive,
+        }
+    }
+
+    /// Whether this process is a child of the one in which the engine was created.
+    pub fn is_child(&self) -> bool {
+        self.is_child.load(Ordering::Relaxed)
+    }
+
+    /// In a child of fork, on its only thread: nothing of its parent's threads is its own.
+    pub(super) fn begin_in_child(&self, generation: u32) {
+        self.set_generation(generation);
+        self.locals.forget_all();
+        self.process.store(0, Ordering::Relaxed);
+        self.is_child.store(true, Ordering::Relaxed);
+    }
+
+    /// The word of this process; 0 if others cannot write the segment.
+    pub fn process(&self) -> u64 {
+        match (&self.tree, self.process.load(Ordering::Relaxed)) {
+            (None, _) => 0,
+            (Some(tree), 0) => self.attach_process(tree),
+            (Some(_), word) => word,
+        }
+    }
+
+    /// The process attaches. If the one in the header is gone, the oldest that is left takes its place.
+    #[cold]
+    fn attach_process(&self, tree: &Tree) -> u64 {
+        let _exclusive = self.exclusive();
+        let own = tare_layout::process::word(std::process::id(), clock::boot_s());
+        self.process.store(own, Ordering::Relaxed);
+        let owner = tree.owner().load(Ordering::Relaxed);
+        if self.has_ended() || owner == 0 {
+            self.set_owner(tree, own);
+            self.begin_again();
+        } else if self.is_dead(owner) {
+            self.set_owner(tree, self.oldest_other().unwrap_or(own));
+        }
+        own
+    }
+
+    /// This process stops. Whether another one goes on.
+    pub(super) fn leave_tree(&self) -> bool {
+        let Some(tree) = &self.tree else {
+            return false;
+        };
+        let _exclusive = self.exclusive();
+        self.stop_threads();
+        let Some(other) = self.oldest_other() else {
+            return false;
+        };
+        let owner = tree.owner().load(Ordering::Relaxed);
+        if owner == self.process.load(Ordering::Relaxed) || self.is_dead(owner) {
+            self.set_owner(tree, other);
+        }
+        true
+    }
+
+    fn set_owner(&self, tree: &Tree, process: u64) {
+        tree.owner().store(process, Ordering::Relaxed);
+        let pid = tare_layout::process::id(process);
+        self.view.header().pid.store(pid, Ordering::Relaxed);
+    }
+}

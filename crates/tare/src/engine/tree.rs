@@ -1,0 +1,130 @@
+//! What processes share that record into one segment, children of fork (docs/many-processes.md).
+
+use std::cell::UnsafeCell;
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// What the processes share beside the segment.
+pub struct Tree {
+    shared: NonNull<Shared>,
+}
+
+/// In memory that children of fork inherit.
+struct Shared {
+    /// Robust: if its owner dies, the next one learns of it.
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    /// The process in the segment's header.
+    owner: AtomicU64,
+    /// If this number of slots was used and none is free, dead processes are searched.
+    search_at: AtomicU32,
+}
+
+// SAFETY: atomics, and a mutex for threads of many processes.
+unsafe impl Send for Tree {}
+// SAFETY: as above.
+unsafe impl Sync for Tree {}
+
+/// The number of used slots from which on the dead are searched.
+pub const MIN_SEARCH: u32 = 16;
+
+impl Tree {
+    /// The tree of the calling process.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: a new mapping at an address that the kernel chooses.
+        let place = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<Shared>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if place == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let Some(shared) = NonNull::new(place.cast::<Shared>()) else {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        };
+        let tree = Self { shared };
+        let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
+        // SAFETY: `attributes` is initialised before it is used; the mutex is in memory of its own, which
+        // nobody else has yet.
+        let results = unsafe {
+            [
+                libc::pthread_mutexattr_init(attributes.as_mut_ptr()),
+                libc::pthread_mutexattr_setpshared(
+                    attributes.as_mut_ptr(),
+                    libc::PTHREAD_PROCESS_SHARED,
+                ),
+                libc::pthread_mutexattr_setrobust(
+                    attributes.as_mut_ptr(),
+                    libc::PTHREAD_MUTEX_ROBUST,
+                ),
+                libc::pthread_mutexattr_settype(
+                    attributes.as_mut_ptr(),
+                    libc::PTHREAD_MUTEX_RECURSIVE,
+                ),
+                libc::pthread_mutex_init(tree.mutex(), attributes.as_ptr()),
+                libc::pthread_mutexattr_destroy(attributes.as_mut_ptr()),
+            ]
+        };
+        match results.into_iter().find(|error| *error != 0) {
+            Some(error) => Err(io::Error::from_raw_os_error(error)),
+            None => Ok(tree),
+        }
+    }
+
+    fn shared(&self) -> &Shared {
+        // SAFETY: mapped by `new`; zeroes are valid integers.
+        unsafe { self.shared.as_ref() }
+    }
+
+    /// Locks the tree's mutex. True: the process that had it died. `None`: it could not be locked.
+    pub fn lock(&self) -> Option<(Exclusive<'_>, bool)> {
+        // SAFETY: initialised by `new`.
+        let result = unsafe { libc::pthread_mutex_lock(self.mutex()) };
+        let owner_died = result == libc::EOWNERDEAD;
+        if owner_died {
+            // SAFETY: locked above. If this process dies before it unlocks, the next one learns of it again.
+            unsafe { libc::pthread_mutex_consistent(self.mutex()) };
+        }
+        (result == 0 || owner_died).then_some((Exclusive { tree: self }, owner_died))
+    }
+
+    fn mutex(&self) -> *mut libc::pthread_mutex_t {
+        self.shared().mutex.get()
+    }
+
+    /// The process in the segment's header.
+    pub fn owner(&self) -> &AtomicU64 {
+        &self.shared().owner
+    }
+
+    /// See [`Shared::search_at`].
+    pub fn search_at(&self) -> &AtomicU32 {
+        &self.shared().search_at
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`. Other processes have mappings of their own.
+        unsafe { libc::munmap(self.shared.as_ptr().cast(), size_of::<Shared>()) };
+    }
+}
+
+/// Unlocks the tree's mutex when it is dropped.
+pub struct Exclusive<'a> {
+    tree: &'a Tree,
+}
+
+impl Drop for Exclusive<'_> {
+    fn drop(&mut self) {
+        // SAFETY: locked by `Tree::lock` on this thread.
+        unsafe { libc::pthread_mutex_unlock(self.tree.mutex()) };
+    }
+}
