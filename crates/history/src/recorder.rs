@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use tare_reader::Schedule;
+use tare_reader::{Schedule, priority};
 
 use crate::error::Error;
 use crate::exact::{Due, ExactWindows};
@@ -144,12 +144,15 @@ impl<'a> Recorder<'a> {
                     break;
                 }
             }
+            let raised = priority::raise();
             if !self.wait_until(next, began) {
                 ended = Some(EndReason::Stopped);
                 break;
             }
             let start = Instant::now();
-            match source.read_moment() {
+            let moment = source.read_moment();
+            drop(raised);
+            match moment {
                 Ok(moment) => {
                     self.sampling.took += start.elapsed();
                     self.sampling.moments += 1;

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::attach::Segment;
+use crate::priority;
 use crate::schedule::Schedule;
 use crate::scheduler::State;
 use crate::sessions::{Session, SessionReader};
@@ -322,6 +323,7 @@ fn sample_until_dropped(log: &Weak<ActivityLog>) {
     }
     let mut schedule = Schedule::new(RATE);
     loop {
+        let _raised = priority::raise();
         let next = schedule.next(Instant::now());
         thread::sleep(next.saturating_duration_since(Instant::now()));
         let Some(log) = log.upgrade() else { return };

@@ -31,6 +31,7 @@ mod mapping;
 pub mod metrics;
 pub mod names;
 pub mod objects;
+pub mod priority;
 pub mod process;
 mod process_tree;
 mod process_usage;

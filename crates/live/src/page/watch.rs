@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tare_history::{Answer, QueryError};
-use tare_reader::Schedule;
 use tare_reader::process::{cpu_seconds, resident_bytes};
+use tare_reader::{Schedule, priority};
 
 use super::timeline::Timeline;
 use crate::target::{Open, WatchTarget};
@@ -114,17 +114,19 @@ impl Watch {
     pub fn run(mut self, requests: &Receiver<SqlRequest>) {
         loop {
             let next = self.schedule.next(Instant::now());
-            loop {
+            let _raised = loop {
+                let raised = priority::raise();
                 let left = next.saturating_duration_since(Instant::now());
                 match requests.recv_timeout(left) {
                     Ok((sql, reply)) => {
+                        drop(raised);
                         // The client may have gone.
                         let _ = reply.send(self.answer(&sql));
                     }
-                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Timeout) => break raised,
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
-            }
+            };
             if let Err(why) = self.take_sample() {
                 self.target = None;
                 let mut data = lock(&self.shared);
