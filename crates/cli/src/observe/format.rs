@@ -1,5 +1,8 @@
 //! Formats numbers for people: three or four digits and a unit, at most ten characters.
 
+#[cfg(any(feature = "history", feature = "terminal"))]
+use tare_rows::time::timestamp_of_seconds;
+
 /// A time in picoseconds, in the units of sys.format_time.
 pub fn time(ps: f64) -> String {
     const UNITS: [(f64, &str); 7] = [
@@ -56,6 +59,12 @@ pub fn bytes(n: f64) -> String {
 #[cfg(feature = "terminal")]
 pub fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
+}
+
+/// A time in milliseconds since 1970 in UTC, to the second.
+#[cfg(any(feature = "history", feature = "terminal"))]
+pub fn in_utc(ms: i64) -> String {
+    timestamp_of_seconds(ms.max(0).unsigned_abs().saturating_mul(1000))
 }
 
 /// A text on one line, without control characters.

@@ -9,10 +9,11 @@ use super::grid::head;
 use super::load::Load;
 use super::sheet::{Column, Measure, Sheet};
 use super::snapshot::Figure;
-use super::source::{Answer, HISTORY_ENDS, Place, Source, in_utc};
+use super::source::{Answer, HISTORY_ENDS, Place, Source};
 use super::view::{Order, arrange};
 use crate::exit::{FAILED, Failure};
 use crate::observe::QueryError;
+use crate::observe::format::in_utc;
 use crate::observe::sampling::{ACTIVE, EXACT_WINDOW};
 use crate::observe::table::lines;
 

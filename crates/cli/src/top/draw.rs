@@ -10,7 +10,6 @@ use super::grid;
 use super::keys::HELP;
 use super::mouse::ClickAreas;
 use super::sheet::Measure;
-use super::source::in_utc;
 use super::sparks;
 use super::theme::{BOLD, DIM, Level, REVERSED};
 use super::view::View;
@@ -62,7 +61,7 @@ fn headline(view: &View) -> Line<'static> {
     let answer = view.answer();
     let past = answer.and_then(|answer| Some((answer.seconds?, answer.until_ms?)));
     let when = match past {
-        Some((seconds, until)) => format!("{seconds} s until {} UTC", in_utc(until)),
+        Some((seconds, until)) => format!("{seconds} s until {} UTC", format::in_utc(until)),
         None => format!("every {} s", view.every.as_secs_f64()),
     };
     let mut spans = vec![

@@ -10,9 +10,10 @@ use super::load::{Load, LoadCounters};
 use super::pages::{PAGES, THREADS_OF_SAMPLES};
 use super::sheet::Sheet;
 use super::snapshot::{Snapshot, growth};
-use super::source::{Answer, HISTORY_ENDS, Place, in_utc};
+use super::source::{Answer, HISTORY_ENDS, Place};
 use crate::exit::{FAILED, Failure};
 use crate::history::parse_time;
+use crate::observe::format::in_utc;
 use crate::observe::{QueryError, real, rows, text};
 use crate::sql::{SqlSession, history};
 

@@ -3,8 +3,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tare_rows::time::timestamp;
-
 use super::errors::Errors;
 use super::kill::Kill;
 use super::load::{Load, LoadReader};
@@ -459,9 +457,3 @@ pub enum Update {
 
 /// The remark on the last interval of a history.
 pub const HISTORY_ENDS: &str = "the history ends here";
-
-/// Formats a time in UTC, to the second.
-pub fn in_utc(ms: i64) -> String {
-    let text = timestamp(ms.max(0).unsigned_abs().saturating_mul(1000));
-    text.get(..19).unwrap_or(&text).to_owned()
-}
