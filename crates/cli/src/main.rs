@@ -8,6 +8,8 @@ mod print;
 mod client_options;
 mod config;
 mod defaults;
+#[cfg(feature = "history")]
+mod diff;
 mod door;
 #[cfg(feature = "history")]
 mod exact;
@@ -66,7 +68,7 @@ static ALLOCATOR: CountingAllocator<tare::memory::Tracked<System>> =
 /// engine, and saves its data if it crashes. `tare sql` and `tare ps` query running programs and
 /// saved segments. `tare serve` is a small MySQL-protocol server that answers about itself and
 /// about other programs. `tare record` records what sessions do over time; `tare live` shows it in a
-/// browser.
+/// browser; `tare diff` compares two times of a recording.
 #[derive(Parser)]
 #[command(name = "tare", version = env!("TARE_VERSION"), after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
@@ -88,6 +90,8 @@ enum Command {
     Record(Box<record::Args>),
     #[cfg(feature = "history")]
     Live(Box<live::Args>),
+    #[cfg(feature = "history")]
+    Diff(diff::Args),
     Explain(explain::Args),
     Weigh(Box<weigh::Args>),
     #[cfg(feature = "terminal")]
@@ -115,6 +119,8 @@ fn main() -> ExitCode {
         Command::Record(args) => record::main(&args),
         #[cfg(feature = "history")]
         Command::Live(args) => live::main(&args),
+        #[cfg(feature = "history")]
+        Command::Diff(args) => diff::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),
         #[cfg(feature = "terminal")]

@@ -1,0 +1,191 @@
+//! `tare diff`: what changed between two windows of a history, with intervals. docs/diff.md describes it.
+
+mod comparison;
+mod recording;
+mod report;
+mod statistics;
+mod window;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use comparison::Comparison;
+use recording::{Place, Recording, find_server};
+use window::{DAY_MS, Start, Window};
+
+use crate::exit::Failure;
+
+/// Of a control day at least this part of the compared time must be recorded.
+const MIN_COVERAGE: f64 = 0.9;
+
+/// Compare two times of a recording: what changed, by how much, and what it costs
+#[derive(clap::Args, Debug)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// The directory that tare record has written
+    #[arg(long, value_name = "DIR")]
+    history: PathBuf,
+
+    /// Compare it with this later one. Without --before and --after, all of both is compared
+    #[arg(long, value_name = "DIR")]
+    with: Option<PathBuf>,
+
+    /// The earlier window: a time and a length, as '2026-11-22 14:03/30m' in UTC; 14:03/30m is the last 14:03,
+    /// 2h/30m was 2 hours ago. Without a length it is an hour
+    #[arg(long, value_name = "TIME/LENGTH", value_parser = Start::parse)]
+    before: Option<Start>,
+
+    /// The later window
+    #[arg(long, value_name = "TIME/LENGTH", value_parser = Start::parse)]
+    after: Option<Start>,
+
+    /// Compare equal lengths before and after this time, at most the length, an hour by default
+    #[arg(long, value_name = "TIME/LENGTH", value_parser = Start::parse, conflicts_with_all = ["before", "after", "with"])]
+    deploy: Option<Start>,
+
+    /// Only this host
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+
+    /// Only this server
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+
+    /// Subtract what changes between the same hours on up to so many days before; 0: do not
+    #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(i64).range(0..=90))]
+    control: i64,
+
+    /// How many statements are printed as text
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    rows: usize,
+
+    /// How it is printed
+    #[arg(long, default_value = "text")]
+    format: Format,
+}
+
+/// The format of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Lines for people: what changed
+    Text,
+    /// One object, with all statements
+    Json,
+}
+
+const HELP: &str = "\
+Examples:
+  tare diff --history /var/lib/tare/history --deploy '2026-11-27 14:00'
+  tare diff --history DIR --before '2026-11-27 10:00/1h' --after '2026-11-27 14:00/1h'
+  tare diff --history yesterday --with today --format json
+
+All intervals together hold with 95 %. Whatever is printed as a change has one that excludes zero.
+
+Exit code: 1 when the windows cannot be compared; the message says why.";
+
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let place = |directory: &PathBuf| Place {
+        directory: directory.clone(),
+        host: args.host.clone(),
+        server: args.server.clone(),
+    };
+    let first = place(&args.history);
+    let second = place(args.with.as_ref().unwrap_or(&args.history));
+    let (before, after) = windows(args, &first, &second)?;
+    let comparison = Comparison {
+        before: Recording::read(&first, before)?,
+        after: Recording::read(&second, after)?,
+        controls: match args.with {
+            None => controls(&first, before, after, args.control),
+            Some(_) => Vec::new(),
+        },
+    };
+    comparison.check()?;
+    let (before, after) = (&comparison.before, &comparison.after);
+    let damaged: BTreeSet<&String> = before.damaged.iter().chain(&after.damaged).collect();
+    for line in damaged {
+        eprintln!("tare: left out because it is damaged: {line}");
+    }
+    let mut texts = recording::read_texts(&first)?;
+    texts.extend(recording::read_texts(&second)?);
+    let (total, statements) = comparison.run();
+    let report = report::Report {
+        comparison: &comparison,
+        total,
+        statements,
+        texts,
+    };
+    match args.format {
+        Format::Text => println!("{}", report.text(args.rows)),
+        Format::Json => println!("{:#}", report.json()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The windows of the options.
+fn windows(args: &Args, first: &Place, second: &Place) -> Result<(Window, Window), Failure> {
+    let wrong = |message: &str| Err(Failure::new(2, message));
+    if let Some(deploy) = args.deploy {
+        let near = Window {
+            from: deploy.at.saturating_sub(deploy.length),
+            to: deploy.at.saturating_add(deploy.length),
+        };
+        let (before, after) = deploy.around(recorded(first, near)?);
+        return match before.from < before.to {
+            true => Ok((before, after)),
+            false => Err(recording::refuse(
+                near,
+                "nothing was recorded before or after the time of --deploy",
+            )),
+        };
+    }
+    let window = |start: Option<Start>, place| match start {
+        Some(start) => Ok(start.window()),
+        None => recorded(place, Window::ALL),
+    };
+    match (args.before, args.after, &args.with) {
+        (None, _, None) | (_, None, None) => {
+            wrong("give --before and --after, or --deploy, or another directory with --with")
+        }
+        (before, after, with) => {
+            let (before, after) = (window(before, first)?, window(after, second)?);
+            match with.is_none() && before.overlaps(after) {
+                true => wrong("--before and --after overlap"),
+                false => Ok((before, after)),
+            }
+        }
+    }
+}
+
+/// From the first to the last time in a window that was recorded.
+fn recorded(place: &Place, within: Window) -> Result<Window, Failure> {
+    let (_, readings) = find_server(place, within, &mut Vec::new())?;
+    Ok(readings.within(within))
+}
+
+/// The same windows on days before, if most of them was recorded. The same hours of two days need none.
+fn controls(
+    place: &Place,
+    before: Window,
+    after: Window,
+    days: i64,
+) -> Vec<(Recording, Recording)> {
+    if (after.from - before.from) % DAY_MS == 0 {
+        return Vec::new();
+    }
+    let read = |window: Window| {
+        let is_other = !window.overlaps(before) && !window.overlaps(after);
+        let recording = is_other
+            .then(|| Recording::read(place, window).ok())
+            .flatten()?;
+        (recording.seconds() >= MIN_COVERAGE * window.seconds()).then_some(recording)
+    };
+    let pair = |day| {
+        Some((
+            read(before.days_earlier(day))?,
+            read(after.days_earlier(day))?,
+        ))
+    };
+    (1..=days).filter_map(pair).collect()
+}

@@ -1,0 +1,161 @@
+//! Whether a ratio of sums differs between two windows of time, with an interval. docs/diff.md explains the choice.
+
+use tare_lab::stats::student::quantile;
+
+/// The most batches into which a window is divided. A minute of an hour is a batch.
+pub const MAX_BATCHES: usize = 60;
+
+/// The fewest batches with an interval.
+pub const MIN_BATCHES: usize = 6;
+
+/// The largest autocorrelation that is assumed. More cannot be estimated from so few batches.
+const MAX_CORRELATION: f64 = 0.9;
+
+/// A numerator and a denominator, such as seconds and calls, of each batch in the order of time.
+pub type Parts = Vec<(f64, f64)>;
+
+/// One window's ratio of sums, and what its error depends on.
+struct Side {
+    ratio: f64,
+    /// The sums of squares and of lag-1 products of residuals, in the unit of the ratio's square.
+    squares: f64,
+    products: f64,
+    batches: f64,
+}
+
+impl Side {
+    /// `None` below [`MIN_BATCHES`], or if nothing was divided by.
+    fn new(parts: &[(f64, f64)]) -> Option<Self> {
+        let numerator: f64 = parts.iter().map(|(numerator, _)| numerator).sum();
+        let denominator: f64 = parts.iter().map(|(_, denominator)| denominator).sum();
+        if parts.len() < MIN_BATCHES || denominator <= 0.0 {
+            return None;
+        }
+        let ratio = numerator / denominator;
+        let residual = |(numerator, of): &(f64, f64)| (numerator - ratio * of) / denominator;
+        let residuals: Vec<f64> = parts.iter().map(residual).collect();
+        Some(Self {
+            ratio,
+            squares: residuals.iter().map(|x| x * x).sum(),
+            products: residuals.windows(2).map(|pair| pair[0] * pair[1]).sum(),
+            batches: parts.len() as f64,
+        })
+    }
+
+    /// In units of the ratio itself.
+    fn relative(self) -> Option<Self> {
+        let square = self.ratio * self.ratio;
+        (self.ratio > 0.0).then_some(Self {
+            ratio: self.ratio.ln(),
+            squares: self.squares / square,
+            products: self.products / square,
+            ..self
+        })
+    }
+
+    /// The variance of the ratio if batches are independent.
+    fn variance(&self) -> f64 {
+        self.squares * self.batches / (self.batches - 1.0)
+    }
+}
+
+/// The difference of a ratio between two windows. A relative one is that of logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// The later minus the earlier.
+    pub difference: f64,
+    /// Its variance.
+    variance: f64,
+    degrees: f64,
+}
+
+impl Change {
+    /// The absolute difference; `None` if a window has too few batches, or no denominator.
+    pub fn absolute(before: &[(f64, f64)], after: &[(f64, f64)]) -> Option<Self> {
+        Some(Self::between(&Side::new(before)?, &Side::new(after)?))
+    }
+
+    /// The difference of logarithms; `None` also if a ratio is zero.
+    pub fn relative(before: &[(f64, f64)], after: &[(f64, f64)]) -> Option<Self> {
+        let before = Side::new(before)?.relative()?;
+        Some(Self::between(&before, &Side::new(after)?.relative()?))
+    }
+
+    fn between(before: &Side, after: &Side) -> Self {
+        let squares = before.squares + after.squares;
+        // Both windows are of one server, so they have one autocorrelation. The estimate is too low by about one
+        // part of the batches.
+        let correlation = match squares > 0.0 {
+            true => {
+                (before.products + after.products) / squares
+                    + 2.0 / (before.batches + after.batches)
+            }
+            false => 0.0,
+        };
+        let correlation = correlation.clamp(0.0, MAX_CORRELATION);
+        // The variance of a mean of an autoregressive series of the first order, against independent values.
+        let inflation = (1.0 + correlation) / (1.0 - correlation);
+        let (one, other) = (before.variance(), after.variance());
+        let sum = one + other;
+        // Welch and Satterthwaite.
+        let spread = one * one / (before.batches - 1.0) + other * other / (after.batches - 1.0);
+        let degrees = if spread > 0.0 {
+            sum * sum / spread
+        } else {
+            1.0
+        };
+        Self {
+            difference: after.ratio - before.ratio,
+            variance: sum * inflation,
+            degrees: degrees / inflation,
+        }
+    }
+
+    /// The interval of this confidence.
+    pub fn interval(&self, confidence: f64) -> (f64, f64) {
+        let degrees = (self.degrees as usize).max(1);
+        let half = self.variance.sqrt() * quantile(confidence, degrees);
+        (self.difference - half, self.difference + half)
+    }
+
+    /// What exceeds the mean change of the same hours on other days.
+    pub fn beyond(self, controls: &[Self], dispersion: f64) -> Self {
+        if controls.is_empty() {
+            return self;
+        }
+        let days = controls.len() as f64;
+        let sum = |of: fn(&Self) -> f64| controls.iter().map(of).sum::<f64>();
+        Self {
+            difference: self.difference - sum(|change| change.difference) / days,
+            variance: dispersion * (self.variance + sum(|change| change.variance) / (days * days)),
+            degrees: self.degrees,
+        }
+    }
+}
+
+/// How many times the variance within windows the variance of changes between days is, at least 1: from the
+/// changes of several statements, each on several days.
+pub fn dispersion<'a>(statements: impl Iterator<Item = &'a [Change]>) -> f64 {
+    let (mut squares, mut degrees) = (0.0, 0.0);
+    for days in statements.filter(|days| days.len() > 1) {
+        let mean = days.iter().map(|day| day.difference).sum::<f64>() / days.len() as f64;
+        let varying = days.iter().filter(|day| day.variance > 0.0);
+        squares += varying
+            .map(|day| (day.difference - mean).powi(2) / day.variance)
+            .sum::<f64>();
+        degrees += days.len() as f64 - 1.0;
+    }
+    if degrees > 0.0 {
+        (squares / degrees).max(1.0)
+    } else {
+        1.0
+    }
+}
+
+/// The confidence of each of so many intervals, that all hold at once but with a probability of `error`.
+pub fn simultaneous(error: f64, intervals: usize) -> f64 {
+    1.0 - error / intervals.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests;

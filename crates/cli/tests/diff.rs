@@ -1,0 +1,371 @@
+//! `tare diff` on files that the recorder's writer wrote, and on a recording of a server whose load changes.
+
+#[path = "support/history.rs"]
+mod history;
+mod support;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use fastrand::Rng;
+use history::{at, grown};
+use mysql::prelude::Queryable;
+use serde_json::Value;
+use support::server::Server;
+use support::{CommandResult, Directory, Process, finish};
+use tare_history::{Moment, Sample, State, Text, Writer};
+
+/// The time of the deployment on the second day, and what came before and after.
+const DEPLOY: &str = "2026-11-23 14:10/10m";
+const BEFORE: &str = "2026-11-23 14:00/10m";
+const AFTER: &str = "2026-11-23 14:10/10m";
+const DAY: u64 = 86_400;
+const FILE_WAIT: &str = "wait/io/file/innodb/innodb_data_file";
+
+/// A statement in ten seconds: digest, calls, microseconds of each, rows and errors of each.
+type Work = (&'static str, u64, u64, u64, u64);
+
+/// What runs in the second ten minutes of a day: on the second day, after the deployment.
+fn work(is_second_day: bool, is_after: bool) -> Vec<Work> {
+    // Every day there are more reports then.
+    let reports = ("reports", if is_after { 90 } else { 50 }, 2_000, 100, 0);
+    let stable = ("stable", 500, 100, 1, 0);
+    let mut all = match is_second_day && is_after {
+        false => vec![("orders", 1_000, 1_000, 10, 0), ("old", 30, 500, 1, 0)],
+        true => vec![("orders", 1_000, 1_500, 25, 1), ("new", 200, 4_000, 1, 0)],
+    };
+    all.extend([reports, stable]);
+    all
+}
+
+/// Writes ten minutes before and ten after 14:10 of two days, with growth and a moment each ten seconds.
+fn write(history: &Path, host: &str, digest: impl Fn(&str) -> String) {
+    let mut rng = Rng::with_seed(46);
+    let mut writer = Writer::start(history, host, "shop", at(0)).expect("a writer");
+    let text = |name: &str| Text {
+        schema: Some("shop".into()),
+        digest: digest(name),
+        text: format!("SELECT {name}"),
+    };
+    let mut texts: Vec<Text> = ["orders", "old", "new", "reports", "stable"]
+        .map(text)
+        .into();
+    for (day, step) in (0..2).flat_map(|day| (1..=120).map(move |step| (day, step))) {
+        let is_after = step > 60;
+        let now = |seconds| at(day * DAY + step * 10 - 10 + seconds);
+        let sample = |wait: Option<&str>| Sample {
+            thread_id: 1,
+            connection_id: Some(9),
+            schema: Some("shop".into()),
+            digest: Some(digest("orders").into()),
+            wait: wait.map(Into::into),
+            state: Some(if wait.is_some() {
+                State::Waiting
+            } else {
+                State::OnCpu
+            }),
+            ..Sample::default()
+        };
+        let is_slow = day == 1 && is_after;
+        for second in 0..5 {
+            // Half of the time it runs; then it also waits for a file.
+            let mut samples = Vec::new();
+            samples.extend((rng.f64() < 0.5).then(|| sample(None)));
+            samples.extend((is_slow && rng.f64() < 0.5).then(|| sample(Some(FILE_WAIT))));
+            let moment = Moment {
+                at: now(second * 2 + 1),
+                threads: Some(5),
+                is_exact: Some(true),
+                samples,
+            };
+            let represented = Duration::from_secs(2);
+            writer.add_moment(&moment, represented).expect("written");
+        }
+        let rows = work(day == 1, is_after).into_iter();
+        let rows = rows.map(|(name, calls, us, rows, errors)| {
+            let calls = calls * (95 + rng.u64(0..11)) / 100;
+            let ps = calls * us * 1_000_000 * (95 + rng.u64(0..11)) / 100;
+            let sums = [
+                calls,
+                ps,
+                0,
+                errors * calls / 10,
+                0,
+                0,
+                rows * calls,
+                rows * calls,
+            ];
+            grown("digest", Some("shop"), &digest(name), &sums)
+        });
+        let rows: Vec<_> = rows.collect();
+        writer.add_growth(&rows, &texts, now(10), (10.0, Some(true)));
+        texts.clear();
+    }
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
+}
+
+fn sha256(name: &str) -> String {
+    format!("{name:0>64}")
+}
+
+fn diff(directory: &Directory, options: &[&str]) -> CommandResult {
+    finish(
+        directory
+            .tare(["diff"])
+            .args(options)
+            .env("TZ", "Asia/Tokyo"),
+    )
+}
+
+fn json(directory: &Directory, options: &[&str]) -> Value {
+    let result = diff(directory, &[options, &["--format", "json"]].concat());
+    assert_eq!(result.code, Some(0), "{result:?}");
+    serde_json::from_str(&result.stdout).expect("an object")
+}
+
+fn statement<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let mut all = report["statements"].as_array().expect("statements").iter();
+    let text = format!("SELECT {name}");
+    all.find(|one| one["text"] == text.as_str())
+        .expect("compared")
+}
+
+/// Checks that a change is about so much, and that it is one.
+fn check_change(figure: &Value, expected: f64) {
+    let change = figure["change"].as_f64().expect("a change");
+    assert!(
+        (change - expected).abs() < 0.05 * expected.abs(),
+        "{figure}"
+    );
+    assert_eq!(figure["is_changed"], true, "{figure}");
+    let (low, high) = (
+        figure["interval"][0].as_f64(),
+        figure["interval"][1].as_f64(),
+    );
+    assert!(low <= Some(change) && Some(change) <= high, "{figure}");
+}
+
+#[test]
+fn a_deployment_is_compared_with_the_time_before_it() {
+    let directory = Directory::new("diff");
+    write(&directory.path().join("history"), "db1", sha256);
+    let report = json(&directory, &["--history", "history", "--deploy", DEPLOY]);
+    let windows = ["--before", BEFORE, "--after", AFTER];
+    let same = json(
+        &directory,
+        &[&["--history", "history"], &windows[..]].concat(),
+    );
+    assert_eq!(report, same);
+    assert_eq!(report["before"]["from"], "2026-11-23 14:00:00");
+    assert_eq!(report["after"]["recorded_seconds"], 600.0);
+    assert_eq!(report["control_days"], 1);
+
+    let orders = statement(&report, "orders");
+    check_change(&orders["seconds_per_call"], 0.5);
+    check_change(&orders["rows_per_call"], 15.0);
+    check_change(&orders["errors_per_call"], 0.1);
+    check_change(&orders["load"], 0.05);
+    assert_eq!(orders["calls_per_s"]["is_changed"], false, "{orders}");
+    // 600 seconds of 0.05 sessions.
+    let added = orders["added_seconds"].as_f64().expect("seconds");
+    assert!((added - 30.0).abs() < 2.0, "{orders}");
+    assert_eq!(orders["activities"][0]["name"], FILE_WAIT);
+    assert_eq!(orders["activities"][0]["is_changed"], true, "{orders}");
+    let mut activities = orders["activities"].as_array().expect("activities").iter();
+    let cpu = activities
+        .find(|one| one["name"] == "on cpu")
+        .expect("sampled");
+    assert_eq!(cpu["is_changed"], false, "{cpu}");
+
+    let (new, old) = (statement(&report, "new"), statement(&report, "old"));
+    assert_eq!(
+        (&new["presence"], &old["presence"]),
+        (&"new".into(), &"vanished".into())
+    );
+    assert_eq!(new["seconds_per_call"]["change"], Value::Null);
+    assert_eq!(statement(&report, "stable")["is_changed"], false);
+    // The order is that of the seconds that they add or save.
+    assert_eq!(report["statements"][0]["text"], "SELECT new");
+
+    // On the day before there were as many reports more.
+    assert_eq!(statement(&report, "reports")["is_changed"], false);
+    let options = ["--history", "history", "--deploy", DEPLOY, "--control", "0"];
+    let report = json(&directory, &options);
+    check_change(&statement(&report, "reports")["calls_per_s"], 0.8);
+}
+
+#[test]
+fn text_has_what_changed() {
+    let directory = Directory::new("diff-text");
+    write(&directory.path().join("history"), "db1", sha256);
+    let result = diff(
+        &directory,
+        &["--history", "history", "--deploy", DEPLOY, "--rows", "2"],
+    );
+    assert_eq!(result.code, Some(0), "{result:?}");
+    for part in [
+        "before   2026-11-23 14:00:00 to 2026-11-23 14:10:00 UTC, shop of db1\n",
+        "control  the same hours of 1 day before",
+        "new: shop: SELECT new\n",
+        "  shop: SELECT orders\n",
+        "  in wait/io/file/innodb/innodb_data_file ",
+        "Changed less, see --rows: 1\nWithout a change: 2\n",
+    ] {
+        assert!(
+            result.stdout.contains(part),
+            "no {part:?} in:\n{}",
+            result.stdout
+        );
+    }
+    assert!(!result.stdout.contains("stable"), "{}", result.stdout);
+}
+
+#[test]
+fn two_histories_are_compared() {
+    let directory = Directory::new("diff-two");
+    write(&directory.path().join("one"), "db1", sha256);
+    write(&directory.path().join("other"), "db2", sha256);
+    let both = ["--history", "one", "--with", "other"];
+    let report = json(
+        &directory,
+        &[&both[..], &["--before", BEFORE, "--after", AFTER]].concat(),
+    );
+    assert_eq!(
+        (&report["before"]["host"], &report["after"]["host"]),
+        (&"db1".into(), &"db2".into())
+    );
+    check_change(&statement(&report, "orders")["seconds_per_call"], 0.5);
+    let all = json(&directory, &both);
+    assert_eq!(all["before"]["from"], "2026-11-22 14:00:00");
+    assert_eq!(all["after"]["recorded_seconds"], 2400.0);
+    assert_eq!(statement(&all, "orders")["is_changed"], false);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let directory = Directory::new("diff-refused");
+    let history = directory.path().join("history");
+    write(&history, "db1", sha256);
+    write(&directory.path().join("md5"), "db1", |name| {
+        format!("{name:0>32}")
+    });
+    write(&directory.path().join("two"), "db1", sha256);
+    write(&directory.path().join("two"), "db2", sha256);
+    let check = |options: &[&str], code: i32, message: &str| {
+        let result = diff(&directory, options);
+        assert_eq!(result.code, Some(code), "{options:?}: {result:?}");
+        assert!(
+            result.stderr.contains(message),
+            "{options:?}: {}",
+            result.stderr
+        );
+    };
+    let of = ["--history", "history"];
+    check(&of, 2, "give --before and --after, or --deploy");
+    let overlap = ["--before", BEFORE, "--after", "2026-11-23 14:05/10m"];
+    check(&[&of[..], &overlap].concat(), 2, "overlap");
+    check(
+        &[&of[..], &["--deploy", "2026-11-25 14:00"]].concat(),
+        1,
+        "nothing was recorded",
+    );
+    check(
+        &[&of[..], &["--deploy", "2026-11-22 14:00"]].concat(),
+        1,
+        "before or after",
+    );
+    let short = ["--before", BEFORE, "--after", "2026-11-23 14:10/30s"];
+    check(&[&of[..], &short].concat(), 1, "growth was read at 3 times");
+    check(&["--history", "none", "--deploy", DEPLOY], 1, "none");
+    check(
+        &["--history", "two", "--deploy", DEPLOY],
+        1,
+        "--host db1 --server shop",
+    );
+    let report = json(
+        &directory,
+        &["--history", "two", "--deploy", DEPLOY, "--host", "db2"],
+    );
+    assert_eq!(report["after"]["host"], "db2");
+    check(
+        &["--history", "history", "--with", "md5"],
+        1,
+        "another version",
+    );
+
+    // The level active counts no digests.
+    let mut writer = Writer::start(&history, "db1", "shop", at(DAY)).expect("a writer");
+    let active = grown("statement", None, "statement/tare/active", &[5, 5_000]);
+    writer.add_growth(&[active], &[], at(DAY + 700), (10.0, Some(false)));
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
+    check(
+        &[&of[..], &["--deploy", DEPLOY]].concat(),
+        1,
+        "level active",
+    );
+}
+
+/// Runs a statement for so long.
+fn load(connection: &mut mysql::Conn, sql: &str, length: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < length {
+        connection.query_drop(sql).expect(sql);
+    }
+}
+
+#[test]
+fn a_recorded_server_is_compared() {
+    const LENGTH: Duration = Duration::from_secs(8);
+    let server = Server::tare(&[]);
+    let directory = Directory::new("diff-recorded");
+    let pid = server.pid().to_string();
+    let words = [
+        "record",
+        "--pid",
+        &pid,
+        "--write-every",
+        "0.5s",
+        "--dir",
+        "history",
+    ];
+    let mut recorder = Process::start(directory.tare(words).stderr(Stdio::piped()));
+    recorder.message("recording ");
+    let mut connection = server.connect();
+    load(&mut connection, "SELECT SLEEP(0.01)", LENGTH);
+    let deploy = SystemTime::now().duration_since(UNIX_EPOCH).expect("later");
+    load(&mut connection, "SELECT SLEEP(0.03)", LENGTH);
+    recorder.signal("INT");
+    assert!(recorder.wait().success());
+    // The recorder's times are in milliseconds, as `2026-11-22 14:03:00.123`.
+    let micros = deploy.as_micros();
+    let sql = format!(
+        "SELECT FROM_UNIXTIME({}.{:06})",
+        micros / 1_000_000,
+        micros % 1_000_000
+    );
+    connection
+        .query_drop("SET time_zone = '+00:00'")
+        .expect("set");
+    let deploy: String = connection
+        .query_first(sql)
+        .expect("answers")
+        .expect("a row");
+    let report = json(
+        &directory,
+        &["--history", "history", "--deploy", &format!("{deploy}/8s")],
+    );
+    let statements = report["statements"].as_array().expect("statements");
+    let is_sleep = |one: &&Value| {
+        one["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("SLEEP"))
+    };
+    let sleep = statements.iter().find(is_sleep).expect("recorded");
+    let time = &sleep["seconds_per_call"];
+    assert_eq!(time["is_changed"], true, "{sleep}");
+    assert!(time["change"].as_f64() > Some(0.5), "{sleep}");
+    assert_eq!(sleep["presence"], "both");
+}
