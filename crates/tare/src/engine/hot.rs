@@ -549,6 +549,7 @@ pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
 }
 
 /// Whether the calling thread has entered a session.
+#[inline(always)]
 pub(crate) fn is_in_session() -> bool {
     HOT.with(|hot| hot.sessions.get() != 0)
 }

@@ -336,7 +336,7 @@ impl Local {
     #[inline(always)]
     pub fn nesting_of_statement(&self) -> (u64, Nesting) {
         match self.transaction_id.get() {
-            _ if self.task.get().id != 0 => self.nesting_in_task(),
+            _ if !self.task.get().is_none() => self.nesting_in_task(),
             0 => (0, Nesting::None),
             id => (id, Nesting::Transaction),
         }
@@ -346,7 +346,7 @@ impl Local {
     #[cold]
     #[inline(never)]
     fn nesting_in_task(&self) -> (u64, Nesting) {
-        match (self.transaction_id.get(), self.task.get().id) {
+        match (self.transaction_id.get(), self.task.get().id()) {
             (transaction, task) if transaction > task => (transaction, Nesting::Transaction),
             (_, task) => (task, Nesting::Statement),
         }

@@ -11,15 +11,41 @@ use super::hot::local_in;
 use super::local::Local;
 use super::running::NOW;
 
-/// A statement of a task in which others are nested.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TaskParent {
+/// A statement of a task in which others are nested, in one word: bits 16-63 its event id (0 = none), bits 8-15
+/// the depth of a statement that is nested in it, bits 0-7 its record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TaskParent(u64);
+
+impl TaskParent {
+    /// The statement with this id, in this record, at this depth.
+    #[inline(always)]
+    pub fn new(id: u64, level: u8, record: usize) -> Self {
+        Self(id << 16 | u64::from(level.saturating_add(1)) << 8 | record as u64)
+    }
+
+    /// Whether there is none.
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
     /// Its event id, 0 = none.
-    pub id: u64,
+    #[inline(always)]
+    pub fn id(self) -> u64 {
+        self.0 >> 16
+    }
+
     /// The depth of a statement that is nested in it.
-    pub level: u8,
+    #[inline(always)]
+    pub fn level(self) -> u8 {
+        (self.0 >> 8) as u8
+    }
+
     /// Its record.
-    pub record: u8,
+    #[inline(always)]
+    fn record(self) -> usize {
+        self.0 as u8 as usize
+    }
 }
 
 /// The session, or the thread, in which an event of a task began.
@@ -69,6 +95,7 @@ impl Home {
 
 impl Local {
     /// Takes a record for a statement of a task; `None` if all are in use.
+    #[inline(always)]
     pub fn take_statement_record(&self) -> Option<usize> {
         let first = (STATEMENT_DEPTH - TASK_STATEMENTS).max(self.statements.get());
         self.take_record(self.rings.open_statements, first, 0)
@@ -90,10 +117,7 @@ impl Local {
         let used = self.slot.task_records.load(Ordering::Relaxed);
         let all = (1_u32 << records.len()) - (1_u32 << first.min(records.len()));
         let free = match all & !(used >> bit) {
-            // What ended outside of its session has only removed its record.
-            0 => (first..records.len())
-                .filter(|i| records[*i].word(word::ID) == 0)
-                .fold(0, |free, i| free | 1 << i),
+            0 => removed(records) & all,
             free => free,
         };
         let index = free.checked_ilog2()?;
@@ -118,27 +142,33 @@ impl Local {
     }
 
     /// The innermost statement of the task that is polled.
+    #[inline(always)]
     pub fn current_task(&self) -> TaskParent {
         let task = self.task.get();
-        self.open_task(task, task.id)
+        self.open_task(task, task.id())
     }
 
     /// A statement of a task has ended, and its record is given back: the statement around it is the
     /// innermost one again.
+    #[inline(always)]
     pub fn leave_task_statement(&self, id: u64, parent: TaskParent) {
-        if self.task.get().id == id {
+        if self.task.get().id() == id {
             self.task.set(self.open_task(parent, id));
         }
     }
 
     /// This statement, if it runs; else the newest one that began before the event `id` and runs.
+    #[inline(always)]
     fn open_task(&self, task: TaskParent, id: u64) -> TaskParent {
-        let records = self.rings.open_statements;
-        match task.id {
-            0 => task,
-            open if records[usize::from(task.record)].word(word::ID) == open => task,
-            _ => self.newest_task(id),
+        match task.is_none() || self.is_open(task) {
+            true => task,
+            false => self.newest_task(id),
         }
+    }
+
+    fn is_open(&self, task: TaskParent) -> bool {
+        let record = self.rings.open_statements.get(task.record());
+        record.is_some_and(|record| record.word(word::ID) == task.id())
     }
 
     #[cold]
@@ -147,15 +177,18 @@ impl Local {
         let records = self.rings.open_statements.iter().enumerate();
         records
             .filter(|(i, _)| used & 1 << i != 0)
-            .map(|(i, record)| TaskParent {
-                id: record.word(word::ID),
-                level: Packed::unpack(record.word(word::PACKED))
-                    .level
-                    .saturating_add(1),
-                record: i as u8,
-            })
-            .filter(|open| open.id < before)
-            .max_by_key(|open| open.id)
+            .map(|(i, record)| (record.word(word::ID), record.word(word::PACKED), i))
+            .filter(|(id, ..)| (1..before).contains(id))
+            .map(|(id, packed, i)| TaskParent::new(id, Packed::unpack(packed).level, i))
+            .max()
             .unwrap_or_default()
     }
+}
+
+/// The bits of records that are 0: what ended outside of its session has only removed its record.
+#[cold]
+fn removed<const N: usize>(records: &[Record<N>]) -> u32 {
+    let ids = records.iter().map(|record| record.word(word::ID));
+    let removed = ids.enumerate().filter(|(_, id)| *id == 0);
+    removed.fold(0, |bits, (i, _)| bits | 1 << i)
 }

@@ -67,6 +67,7 @@ impl<P: Point> RawMutex<P> {
 
     /// Spins, then sleeps; false if the deadline has passed.
     #[cold]
+    #[inline(never)] // In a crate with one caller it was inlined, and took the fast path's registers.
     fn take_slow(&self, deadline: Option<Instant>) -> bool {
         let mut spin = Spin::new();
         while spin.again(self.holder.load(Ordering::Relaxed)) {

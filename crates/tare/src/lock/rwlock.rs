@@ -76,6 +76,7 @@ impl<P: Point> RawRwLock<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn read_slow(&self) -> bool {
         let mut spin = Spin::new();
         loop {
@@ -112,6 +113,7 @@ impl<P: Point> RawRwLock<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn write_slow(&self) -> bool {
         let mut spin = Spin::new();
         // Other writers may sleep as well: a writer that has slept takes the lock with their flag.

@@ -23,7 +23,7 @@ pub fn begin(local: &Local, start: u64, class: u16, level: usize, source: Source
     };
     let source = local.source(source);
     let mut words: [u64; at::COUNTERS] = words(local, id, start, class, 0, nesting, source);
-    words[word::PACKED] |= (level as u64 + u64::from(local.task.get().level)) << 32;
+    words[word::PACKED] |= (level as u64 + u64::from(local.task.get().level())) << 32;
     words[at::ERROR] = u64::from(local.schema.get()) << 32;
     words[at::TEXT_AND_PROGRAM] = u64::from(local.program.get()) << 32;
     local.rings.open_statements[level].publish_first(&words);

@@ -34,7 +34,7 @@ const COUNTED_BY_COUNTER: u8 = effective::COUNT | effective::TIME;
 
 /// Whether statements that begin now are of the level `active`.
 #[inline(always)]
-pub(super) fn is_level(local: &Local) -> bool {
+pub(in crate::point) fn is_level(local: &Local) -> bool {
     local.bits(local.number(&active::STATEMENT)) & effective::COUNT != 0
 }
 

@@ -134,14 +134,10 @@ fn begin_event(local: &Local, start: u64, class: u16, source: Source) -> Option<
     local.task.set(parent);
     let (nesting, source) = (local.nesting_of_stage(), local.source(source));
     let mut words: [u64; at::COUNTERS] = words(local, id, start, class, 0, nesting, source);
-    words[word::PACKED] |= u64::from(parent.level) << 32;
+    words[word::PACKED] |= u64::from(parent.level()) << 32;
     words[at::ERROR] = u64::from(local.schema.get()) << 32;
     local.rings.open_statements[record].publish_first(&words);
-    local.task.set(TaskParent {
-        id,
-        level: parent.level.saturating_add(1),
-        record: record as u8,
-    });
+    local.task.set(TaskParent::new(id, parent.level(), record));
     Some(Event { id, record, parent })
 }
 
@@ -162,24 +158,18 @@ fn begin_line(local: &Local, class: u16, start: u64) -> bool {
 }
 
 impl Running {
-    /// Its session's local, if the calling thread has entered the session.
+    /// Its record, if it is an event and the calling thread, whose local this is, has entered its session.
     #[inline(always)]
-    fn session<'a>(&self) -> Option<&'a Local> {
-        self.home.local().filter(|local| self.home.is(local))
+    fn record<'a>(&self, local: &'a Local) -> Option<&'a Record> {
+        let event = self.event.filter(|_| self.home.is(local))?;
+        event.record_in(local)
     }
 
-    /// Its record, if it is an event and the calling thread has entered its session.
-    fn record<'a>(&self) -> Option<(&'a Local, &'a Record)> {
-        let event = self.event?;
-        let local = self.session()?;
-        Some((local, event.record_in(local)?))
-    }
-
-    /// Its session's line, if it has this statement and the calling thread has entered the session.
-    fn line<'a>(&self) -> Option<&'a Local> {
-        self.active.filter(|has_line| *has_line)?;
-        self.session()
-            .filter(|local| self.is_in_line(local, local.slot_number()))
+    /// Whether its session's line has it, and the calling thread has entered the session.
+    fn is_in_own_line(&self, local: &Local) -> bool {
+        self.active == Some(true)
+            && self.home.is(local)
+            && self.is_in_line(local, local.slot_number())
     }
 
     /// Whether the line of the slot, which is its session's, still has it.
@@ -189,23 +179,24 @@ impl Running {
             && line.began.load(Ordering::Relaxed) == self.start
     }
 
-    fn refine(&self, class: &Class) {
-        let Some(local) = self.home.local() else {
-            return;
-        };
+    fn refine(&self, local: &Local, class: &Class) {
         let number = local.number(class);
         self.class.store(number, Ordering::Relaxed);
         if self.active.is_some() {
-            if let Some(local) = self.line() {
+            if self.is_in_own_line(local) {
                 let class = &local.slot.activity.statement;
                 class.store(number.into(), Ordering::Relaxed);
             }
             return;
         }
         let began = self.bits.load(Ordering::Relaxed);
-        self.bits
-            .store(refined(began, local.bits(number)), Ordering::Relaxed);
-        if let Some((_, record)) = self.record() {
+        let bits = match local.bits(number) {
+            // Off as all classes are at the level `active`.
+            0 if active::is_level(local) => began,
+            bits => refined(began, bits),
+        };
+        self.bits.store(bits, Ordering::Relaxed);
+        if let Some(record) = self.record(local) {
             let packed = Packed {
                 class: number,
                 ..Packed::unpack(record.word(word::PACKED))
@@ -214,40 +205,32 @@ impl Running {
         }
     }
 
-    fn text(&self, text: &str) {
-        if let Some((local, record)) = self.record() {
+    #[inline(always)]
+    fn text(&self, local: &Local, text: &str) {
+        if let Some(record) = self.record(local) {
             text::store(local, record, text, 0);
-        } else if let Some(local) = self.line() {
+        } else if self.is_in_own_line(local) {
             active::set_text(local, local.rings.active_text, text.as_bytes());
         }
     }
 
-    /// Sets its digest, if it gets one.
+    /// Sets its digest, if it gets one, to the one that `find` finds for its schema.
     #[inline(always)]
-    fn digest(&self, find: impl FnOnce(&Local, u32) -> DigestRef) {
+    fn digest(&self, local: &Local, find: impl FnOnce(u32) -> DigestRef) {
         if self.bits.load(Ordering::Relaxed) & effective::DIGEST == 0 {
             return;
         }
-        let Some(local) = self.home.local() else {
-            return;
-        };
-        let digest = find(local, self.schema.load(Ordering::Relaxed));
+        let digest = find(self.schema.load(Ordering::Relaxed));
         *self.digest.lock() = Some(digest);
-        if let Some(event) = self.event
-            && self.home.is(local)
-            && let Some(record) = event.record_in(local)
-        {
+        if let Some(record) = self.record(local) {
             record.set(at::DIGEST, digest.pack());
         }
     }
 
-    fn schema(&self, name: &str) {
-        let Some(local) = self.home.local() else {
-            return;
-        };
+    fn schema(&self, local: &Local, name: &str) {
         let number = local.engine.schema_number(name);
         self.schema.store(number, Ordering::Relaxed);
-        if let Some((_, record)) = self.record() {
+        if let Some(record) = self.record(local) {
             let errno = record.word(at::ERROR) & 0xffff_ffff;
             record.set(at::ERROR, errno | u64::from(number) << 32);
         }
@@ -258,7 +241,9 @@ impl Running {
         self.counters
             .touch(Counter::Errors as usize)
             .store(1, Ordering::Relaxed);
-        if let Some((local, record)) = self.record() {
+        if let Some(local) = self.home.local()
+            && let Some(record) = self.record(local)
+        {
             text::store_error(local, record, errno, sqlstate, message);
         }
     }
@@ -398,46 +383,57 @@ impl Statement {
 
     /// Changes its class, when its kind becomes known.
     pub fn refine(&self, class: &Class) {
-        if let Some(running) = self.0.as_ref().filter(|_| class.kind() == Kind::Statement) {
-            running.refine(class);
+        if class.kind() == Kind::Statement
+            && let Some((running, local)) = self.running()
+        {
+            running.refine(local, class);
         }
+    }
+
+    /// What is recorded, and the calling thread's local.
+    #[inline(always)]
+    fn running<'a>(&self) -> Option<(&Running, &'a Local)> {
+        let running = self.0.as_ref()?;
+        Some((running, running.home.local()?))
     }
 
     /// Sets its text, and computes its digest from it. Outside of its session, only the digest is set.
     pub fn text(&self, text: &str) {
-        if let Some(running) = &self.0 {
-            running.text(text);
-            running.digest(|local, schema| local.digest_of_text(text, schema));
+        if let Some((running, local)) = self.running() {
+            running.text(local, text);
+            running.digest(local, |schema| local.digest_of_text(text, schema));
         }
     }
 
     /// Sets its text only; its digest is set later, or it has none.
     pub fn text_only(&self, text: &str) {
-        if let Some(running) = &self.0 {
-            running.text(text);
+        if let Some((running, local)) = self.running() {
+            running.text(local, text);
         }
     }
 
     /// Sets its text, and a digest that was computed before.
     pub fn prepared(&self, text: &str, digest: &Digest) {
-        if let Some(running) = &self.0 {
-            running.text(text);
-            running.digest(|local, schema| local.digest_of_prepared(digest, "", text, schema));
+        if let Some((running, local)) = self.running() {
+            running.text(local, text);
+            running.digest(local, |schema| {
+                local.digest_of_prepared(digest, "", text, schema)
+            });
         }
     }
 
     /// Sets its digest by its normalised text, as the column DIGEST_TEXT shows it: for statements of another
     /// language than SQL. `text`: the statement.
     pub fn digest_by_shape(&self, shape: &str, text: &str) {
-        if let Some(running) = &self.0 {
-            running.digest(|local, schema| local.digest_of_shape(shape, text, schema));
+        if let Some((running, local)) = self.running() {
+            running.digest(local, |schema| local.digest_of_shape(shape, text, schema));
         }
     }
 
     /// Sets its default schema, if that is not the session's.
     pub fn schema(&self, name: &str) {
-        if let Some(running) = &self.0 {
-            running.schema(name);
+        if let Some((running, local)) = self.running() {
+            running.schema(local, name);
         }
     }
 
