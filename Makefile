@@ -52,7 +52,7 @@ unit: deps ## all tests, with and without instrumentation, without the checks of
 	TARE_LEFT_OUT="$$(scripts/servers-left-out --names $(LEFT_OUT_SERVERS))" \
 		$(CARGO) test --workspace --no-fail-fast 2>&1 | tee $(UNIT_LOG)
 	$(CARGO) test -p tare --no-default-features --no-fail-fast 2>&1 | tee -a $(UNIT_LOG)
-	$(CARGO) test -p tare --features os-locks --test locks --test counts 2>&1 | tee -a $(UNIT_LOG)
+	$(CARGO) test -p tare --features os-locks,tokio --test locks --test counts --test asynchronous 2>&1 | tee -a $(UNIT_LOG)
 	$(CARGO) bench -p tare --bench instructions
 	$(CARGO) bench -p tare --bench instructions --no-default-features
 

@@ -3,6 +3,8 @@
 use crate::class::Class;
 use crate::lock::point::{Absent, LockMode, Point, sealed};
 use crate::source::Source;
+#[cfg(feature = "tokio")]
+use tare_layout::event::Operation;
 
 /// A lock's point when none is compiled in.
 #[derive(Debug)]
@@ -12,6 +14,25 @@ impl LockPoint {
     pub const fn new(_: &'static Class) -> Self {
         Self(Absent)
     }
+}
+
+#[cfg(feature = "tokio")]
+impl LockPoint {
+    #[inline(always)]
+    pub fn wait_for<F: Future>(&self, _: LockMode, future: F) -> F {
+        future
+    }
+
+    #[inline(always)]
+    pub fn wait_as<F: Future>(&self, _: Operation, future: F) -> F {
+        future
+    }
+
+    #[inline(always)]
+    pub fn count_taken(&self, _: LockMode) {}
+
+    #[inline(always)]
+    pub fn count_taken_as(&self, _: Operation) {}
 }
 
 impl sealed::Sealed for LockPoint {}

@@ -13,6 +13,8 @@ use crate::engine::local::{Local, is_event};
 use crate::engine::running;
 use crate::lock::point::{LockMode, Point, sealed};
 use crate::point::lock_wait::{LockWait, count, unmark_held};
+#[cfg(feature = "tokio")]
+use crate::point::task::wait::{Subject, WaitFuture, count_at_once, wait_for};
 use crate::point::wait::{self, Wait};
 use crate::source::Source;
 
@@ -190,6 +192,43 @@ impl LockPoint {
                 other
             }
         }
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl LockPoint {
+    /// A future that takes the lock.
+    #[track_caller]
+    pub fn wait_for<F: Future>(&self, mode: LockMode, future: F) -> WaitFuture<F, &Self> {
+        self.wait_as(operation(self.class, mode), future)
+    }
+
+    /// A future, as a wait of this operation.
+    #[track_caller]
+    pub fn wait_as<F: Future>(&self, operation: Operation, future: F) -> WaitFuture<F, &Self> {
+        wait_for(self, operation, Source::here(), future)
+    }
+
+    /// Counts that the lock was taken without a wait.
+    pub fn count_taken(&self, mode: LockMode) {
+        self.count_taken_as(operation(self.class, mode));
+    }
+
+    /// The same for this operation.
+    pub fn count_taken_as(&self, operation: Operation) {
+        count_at_once(&self, operation);
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Subject for &LockPoint {
+    fn class(&self) -> &'static Class {
+        self.class
+    }
+
+    fn numbers(&self, local: &Local) -> (u16, u32) {
+        let number = self.number(local);
+        ((number >> 32) as u16, number as u32)
     }
 }
 

@@ -5,6 +5,8 @@
 //!
 //! Without the feature `instrument` the same locks have no point and no memory for one.
 
+#[cfg(feature = "tokio")]
+pub mod asynchronous;
 mod condvar;
 
 #[cfg(not(feature = "instrument"))]

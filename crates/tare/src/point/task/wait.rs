@@ -24,12 +24,11 @@ use crate::point::wait::fits;
 use crate::source::Source;
 
 /// What a task waits for.
-pub trait Subject {
+pub(crate) trait Subject {
     /// Its class.
     fn class(&self) -> &'static Class;
 
     /// The numbers of its class and its instance (0 = none) in the segment.
-    #[allow(private_interfaces)]
     fn numbers(&self, local: &Local) -> (u16, u32);
 }
 
@@ -38,7 +37,6 @@ impl Subject for &'static Class {
         self
     }
 
-    #[allow(private_interfaces)]
     fn numbers(&self, local: &Local) -> (u16, u32) {
         (local.number(self), 0)
     }
@@ -159,7 +157,7 @@ impl State {
 
 /// Counts a wait whose future was ready at once.
 #[inline]
-fn count_at_once<S: Subject>(subject: &S, operation: Operation) {
+pub(crate) fn count_at_once<S: Subject>(subject: &S, operation: Operation) {
     let Some(local) = local_of_waits() else {
         return;
     };
@@ -303,7 +301,7 @@ impl Running {
                 match kind.is_lock() {
                     // The rows of locks count those that were contended, and those that were timed.
                     true => wait.count(local, *weight, time, self.is_contended, None),
-                    false => count(local, wait.class, *line, time, *weight),
+                    false => count(local, wait, *line, time, *weight),
                 }
                 if event[word::ID] != 0 {
                     let end = if is_timed { now } else { 0 };
@@ -355,11 +353,14 @@ const fn event_type(kind: Kind) -> EventType {
 }
 
 /// Counts a wait that is not for a lock.
-fn count(local: &Local, class: u16, line: usize, (is_timed, ticks): (bool, u64), weight: u16) {
-    if let Some(row) = local.row(class, line) {
+fn count(local: &Local, wait: &LockWait, line: usize, (is_timed, ticks): (bool, u64), weight: u16) {
+    if let Some(row) = local.row(wait.class, line) {
         match is_timed {
-            true => local.time_weighed(class, row, ticks, weight),
+            true => local.time_weighed(wait.class, row, ticks, weight),
             false => row.count_weighed(u32::from(weight)),
         }
+    }
+    if wait.instance != 0 {
+        local.time_instance(wait.instance, line, ticks, 0, weight);
     }
 }
