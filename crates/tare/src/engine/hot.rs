@@ -95,8 +95,12 @@ impl Hot {
 
 #[cfg(own_tls)]
 mod own;
+mod session;
 #[cfg(own_tls)]
 use own::HOT;
+pub(crate) use session::{
+    Before, enter_session, is_in_session, leave_session, no_session, stay_in_session,
+};
 
 thread_local! {
     #[cfg(not(own_tls))]
@@ -529,55 +533,6 @@ pub(crate) fn prepare(class: &'static Class, parent: u64) {
             .class
             .store(u32::from(local.number(class)), Ordering::Relaxed);
     }
-}
-
-/// A thread's local before it entered a session, and its generation.
-pub(crate) type Before = (*const Local, u32);
-
-/// Makes a session's local the thread's. Returns the previous one, for [`leave_session`].
-pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
-    HOT.with(|hot| {
-        let before = (hot.local.get(), hot.generation.get());
-        if hot.sessions.get() == 0 {
-            hot.own.set(before.0);
-        }
-        hot.sessions.set(hot.sessions.get() + 1);
-        hot.set_local(session);
-        hot.generation.set((key >> 32) as u32);
-        before
-    })
-}
-
-/// Whether the calling thread has entered a session.
-#[inline(always)]
-pub(crate) fn is_in_session() -> bool {
-    HOT.with(|hot| hot.sessions.get() != 0)
-}
-
-/// Makes a session's local the thread's until another is, or [`no_session`]: for threads that have no
-/// local of their own.
-pub(crate) fn stay_in_session(session: *const Local, key: u64) {
-    HOT.with(|hot| {
-        hot.set_local(session);
-        hot.generation.set((key >> 32) as u32);
-    });
-}
-
-/// Undoes [`stay_in_session`].
-pub(crate) fn no_session() {
-    HOT.with(|hot| {
-        hot.generation.set(0);
-        hot.set_local(ptr::null());
-    });
-}
-
-/// Undoes [`enter_session`].
-pub(crate) fn leave_session((local, generation): Before) {
-    HOT.with(|hot| {
-        hot.set_local(local);
-        hot.generation.set(generation);
-        hot.sessions.set(hot.sessions.get().saturating_sub(1));
-    });
 }
 
 /// The host's pointer for the calling thread.
