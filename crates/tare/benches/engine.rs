@@ -24,6 +24,7 @@ use tare::Class;
 use tare::sync::Mutex;
 
 mod paths;
+mod tasks;
 
 use paths::{
     Body, Objects, State, event, floor, lock, lock_plain, stage, statement, statement_full,
@@ -99,7 +100,7 @@ fn connect(_: &Objects, n: usize) {
 }
 
 /// A figure: its name, Tare's state, the measured function, and its repetitions in a round.
-const FIGURES: [(&str, State, Body, usize); 23] = [
+const FIGURES: [(&str, State, Body, usize); 26] = [
     ("rdtsc", State::Disabled, rdtsc, 20_000),
     ("addition", State::Disabled, addition, 20_000),
     ("floor", State::Disabled, floor, 20_000),
@@ -118,6 +119,9 @@ const FIGURES: [(&str, State, Body, usize); 23] = [
     ("table", State::Timed, table, 10_000),
     // The end of a statement cannot be measured without its beginning and text: an upper bound.
     ("statement_end", State::Timed, statement, 10_000),
+    ("task_poll", State::Timed, tasks::poll, 20_000),
+    ("task_wait", State::Timed, tasks::wait, 20_000),
+    ("task_statement", State::Timed, tasks::statement, 10_000),
     ("statement_plain", State::Disabled, statement_plain, 500),
     ("statement_full", State::Timed, statement_full, 500),
     ("statement_full_kept", State::Recorded, statement_full, 500),
