@@ -95,6 +95,18 @@ pub(crate) struct TaskReading {
 }
 
 impl TaskReading {
+    /// Of a thread that sleeps in no system call.
+    fn asleep() -> Self {
+        let sleep = Sleep {
+            is_asleep: Some(true),
+            system_call: None,
+        };
+        Self {
+            sleep,
+            cpu_share: None,
+        }
+    }
+
     /// Reads the share of CPU time of a thread, of which `sleep` was read before, if it is used.
     fn complete(sleep: Sleep, files: &TaskFiles, share: &mut CpuShare) -> io::Result<Self> {
         let cpu_share = match share.is_needed(sleep) {
@@ -177,13 +189,23 @@ impl Scheduler {
     /// of the scheduler's word, so it is read again, in `thread`, until both are of one moment.
     pub fn observe(&mut self, view: View<'_>, thread: &mut ActiveThread) -> Activity {
         for _ in 0..MAX_READS {
-            let activity = self.read(thread.os_id, thread.wait.is_some());
+            let activity = self.read_thread(thread);
             match active_thread(view, thread.slot) {
                 Some(now) if now.id == thread.id && now.is_further_than(thread) => *thread = now,
                 _ => return activity,
             }
         }
-        self.read(thread.os_id, thread.wait.is_some())
+        self.read_thread(thread)
+    }
+
+    /// What a thread of a segment does. No thread of the system works for one without an id there: it is a
+    /// session between two polls of its task, and sleeps.
+    fn read_thread(&mut self, thread: &ActiveThread) -> Activity {
+        let has_wait = thread.wait.is_some();
+        match thread.os_id {
+            0 => TaskReading::asleep().activity(has_wait, &mut self.random),
+            os_id => self.read(os_id, has_wait),
+        }
     }
 
     /// What a thread does that has this id in the operating system, and is or is not inside a wait.

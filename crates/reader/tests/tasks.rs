@@ -15,6 +15,7 @@ use tare_layout::control::host::FOLLOWS;
 use tare_layout::line::COUNT;
 use tare_layout::sampling::GROUPS;
 use tare_reader::events::{Events, Table};
+use tare_reader::scheduler::{Scheduler, State};
 use tare_reader::{ActiveThread, active_threads, threads};
 
 tare::classes! {
@@ -105,6 +106,12 @@ fn a_task_is_visible_at_the_level_active() {
     assert!(poll(task.as_mut()).is_pending());
     let thread = active(&running).expect("it runs a statement");
     assert_eq!(thread.id, id);
+    let mut scheduler = Scheduler::new(std::process::id());
+    let mut state = |mut thread: ActiveThread| {
+        scheduler.begin_moment();
+        scheduler.observe(running.segment.view(), &mut thread).state
+    };
+    assert_eq!(state(thread.clone()), State::Waiting);
     let statement = thread.statement.expect("the outermost one");
     assert_eq!(statement.head.class, running.class(GET.name()));
     assert_eq!(statement.text.as_deref(), Some("GET a"));
@@ -121,7 +128,8 @@ fn a_task_is_visible_at_the_level_active() {
     let Poll::Ready(statement) = poll(task.as_mut()) else {
         panic!("it does not wait");
     };
-    assert!(active(&running).is_some());
+    // No thread polls it, and it is in no wait.
+    assert_eq!(active(&running).map(&mut state), Some(State::Blocked));
     drop(statement);
     assert!(active(&running).is_none());
     let totals = running.global();

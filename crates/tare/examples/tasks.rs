@@ -8,6 +8,7 @@
 //!     target/release/tare sql -e 'SELECT thread_id, sql_text FROM performance_schema.events_statements_current'
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,13 +36,16 @@ async fn get(cache: &Cache, key: u64) -> usize {
     let statement = statement::start(&GET); // lives across .await
     statement.text(&format!("GET {key}"));
     let mut entries = cache.lock().await; // timed only if it waits
-    if !entries.contains_key(&key) {
-        let _loading = stage::start(&LOADING);
-        sleep(Duration::from_millis(1)).await; // under the lock: this is what Tare shows
-        entries.insert(key, format!("value {key}"));
-    }
+    let value = match entries.entry(key) {
+        Entry::Occupied(entry) => entry.into_mut(),
+        Entry::Vacant(entry) => {
+            let _loading = stage::start(&LOADING);
+            sleep(Duration::from_millis(1)).await; // under the lock: this is what Tare shows
+            entry.insert(format!("value {key}"))
+        }
+    };
     statement.rows_sent(1);
-    entries[&key].len()
+    value.len()
 }
 
 async fn serve(cache: Arc<Cache>, connection: u64, until: Instant) {
