@@ -18,6 +18,7 @@ use tare_lab::store::{Plan, Store};
 use tare_lab::{report, restore, work};
 
 use crate::client_options::ServerOptions;
+use crate::door;
 use crate::exit::{FAILED, Failure, KILLED};
 use crate::weigh_compare;
 
@@ -220,7 +221,7 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
         };
     }
     let tare = std::env::current_exe().map_err(failed)?;
-    let mut binaries = Binaries::locate(tare, args.plain.clone());
+    let mut binaries = Binaries::locate(tare, args.plain.clone(), door::library_of_any());
     let (store, plan, results) = match &args.resume {
         Some(directory) => {
             let (store, plan, results) = Store::open(directory).map_err(failed)?;

@@ -71,7 +71,7 @@ static ONE: Mutex<()> = Mutex::new(());
 
 fn run(plan: Plan, store: Store, results: Vec<cell::Result>) -> (Plan, Vec<cell::Result>) {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let binaries = Binaries::locate("/nowhere/tare".into(), None);
+    let binaries = Binaries::locate("/nowhere/tare".into(), None, Err("none".into()));
     let interrupt = Interrupt::default();
     let mut runner =
         Runner::new(plan, store, results, &binaries, None, &interrupt).expect("a directory");
@@ -262,7 +262,7 @@ fn a_sidecar_that_ends_fails_its_cells_with_its_last_output() {
     plan.cells = plan.recipe.plan(7);
     let store = Store::create(&path, &plan).expect("new");
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let binaries = Binaries::locate("/nowhere/tare".into(), None);
+    let binaries = Binaries::locate("/nowhere/tare".into(), None, Err("none".into()));
     let interrupt = Interrupt::default();
     let mut runner =
         Runner::new(plan, store, Vec::new(), &binaries, None, &interrupt).expect("a directory");

@@ -57,6 +57,14 @@ impl Plan {
     }
 }
 
+/// The path of libtare_any.so.
+///
+/// # Errors
+/// Why there is none.
+pub fn library_of_any() -> Result<PathBuf, String> {
+    find::library(&find::ANY, None)
+}
+
 /// Plans the start of a command.
 pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Plan, Failure> {
     let arguments = command[1..].to_vec();

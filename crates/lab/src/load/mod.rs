@@ -146,8 +146,8 @@ impl Drive<'_> {
 
     /// Preloads the generator's allocator.
     fn set_preload(&self, command: &mut Command) -> Result<(), CellError> {
-        if let Some(allocator) = &self.parts.configuration.generator_preload
-            && let Some(library) = preload::library(allocator)?
+        if let Some(name) = &self.parts.configuration.generator_preload
+            && let Some(library) = preload::library(name, self.binaries)?
         {
             command.env("LD_PRELOAD", library);
         }

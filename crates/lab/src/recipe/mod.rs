@@ -405,7 +405,7 @@ pub struct Configuration {
     /// are stopped while others are.
     #[serde(rename = "beside", default, skip_serializing_if = "Vec::is_empty")]
     pub sidecars: Vec<String>,
-    /// The server's allocator.
+    /// The server's allocator, or `tare`: libtare_any.so, which observes any program (with engine tare).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
     /// The server's environment.

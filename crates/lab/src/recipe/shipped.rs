@@ -32,6 +32,7 @@ shipped!(
     "headline",
     "server",
     "door",
+    "any",
     "memory",
     "events",
     "explain",

@@ -18,11 +18,13 @@ pub struct Binaries {
     pub plain: Option<PathBuf>,
     /// scripts/servers of the checkout.
     pub servers: Option<PathBuf>,
+    /// libtare_any.so, or why there is none.
+    pub any: Result<PathBuf, String>,
 }
 
 impl Binaries {
     /// Searches the folders above the program and above the working directory.
-    pub fn locate(tare: PathBuf, plain: Option<PathBuf>) -> Self {
+    pub fn locate(tare: PathBuf, plain: Option<PathBuf>, any: Result<PathBuf, String>) -> Self {
         let above = |path: &Path| path.ancestors().map(Path::to_owned).collect::<Vec<_>>();
         let mut folders: Vec<PathBuf> = tare.parent().map(above).unwrap_or_default();
         folders.extend(std::env::current_dir().iter().flat_map(|here| above(here)));
@@ -33,6 +35,7 @@ impl Binaries {
         Self {
             plain: plain.or_else(|| first("target/plain/release/tare")),
             servers: first("scripts/servers"),
+            any,
             tare,
         }
     }

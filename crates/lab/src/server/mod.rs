@@ -146,11 +146,11 @@ impl Launch<'_> {
         Ok(running)
     }
 
-    /// Sets the environment and the preloaded allocator.
+    /// Sets the environment and the preloaded library.
     fn set_preload(&self, command: &mut Command) -> Result<(), CellError> {
         command.envs(&self.configuration.environment);
-        if let Some(allocator) = &self.configuration.preload
-            && let Some(library) = preload::library(allocator)?
+        if let Some(name) = &self.configuration.preload
+            && let Some(library) = preload::library(name, self.binaries)?
         {
             command.env("LD_PRELOAD", library);
         }

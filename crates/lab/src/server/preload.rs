@@ -1,7 +1,8 @@
-//! The libraries of allocators.
+//! Libraries to preload: allocators, and Tare's for any program.
 
 use std::path::{Path, PathBuf};
 
+use super::Binaries;
 use crate::error::CellError;
 
 /// Name, its library, and the Debian package that brings it.
@@ -24,21 +25,27 @@ const FOLDERS: [&str; 5] = [
     "/usr/local/lib",
 ];
 
+/// The name of libtare_any.so.
+pub const TARE: &str = "tare";
+
 /// The library to preload; `None` for libc's allocator.
 ///
 /// # Errors
 /// The library is not installed.
-pub fn library(allocator: &str) -> Result<Option<PathBuf>, CellError> {
-    if allocator == "libc" {
+pub fn library(name: &str, binaries: &Binaries) -> Result<Option<PathBuf>, CellError> {
+    if name == "libc" {
         return Ok(None);
     }
-    let allocator_row = ALLOCATORS.iter().find(|(name, ..)| *name == allocator);
+    if name == TARE {
+        return binaries.any.clone().map(Some).map_err(CellError::Skipped);
+    }
+    let allocator_row = ALLOCATORS.iter().find(|(known, ..)| *known == name);
     let path = match allocator_row {
         Some((_, library, _)) => {
             let mut paths = FOLDERS.iter().map(|folder| Path::new(folder).join(library));
             paths.find(|path| path.exists())
         }
-        None => Some(PathBuf::from(allocator)).filter(|path| path.exists()),
+        None => Some(PathBuf::from(name)).filter(|path| path.exists()),
     };
     path.map(Some).ok_or_else(|| {
         CellError::Skipped(match allocator_row {
@@ -46,7 +53,7 @@ pub fn library(allocator: &str) -> Result<Option<PathBuf>, CellError> {
                 format!("{name} ({library}) is not installed: apt-get install {package}")
             }
             None => format!(
-                "preload = '{allocator}': no such file; known by name are libc, jemalloc, tcmalloc, mimalloc"
+                "preload = '{name}': no such file; known by name are libc, jemalloc, tcmalloc, mimalloc, tare"
             ),
         })
     })
