@@ -267,6 +267,8 @@ impl<'a> Recorder<'a> {
         server: &mut Option<&mut dyn Query>,
         notify: &mut dyn FnMut(Event),
     ) -> Result<(), EndReason> {
+        // Growth is of the time until here: digests are read first, and the queries may take long.
+        let (at, start) = (SystemTime::now(), Instant::now());
         let answer = match server {
             Some(server) => self.growth.since(&mut **server),
             None => Ok((self.growth.since_totals(source.read_totals()), Vec::new())),
@@ -276,11 +278,10 @@ impl<'a> Recorder<'a> {
         }
         match answer {
             Ok((grown, texts)) => {
-                let seconds = self.last_growth.elapsed().as_secs_f64();
-                self.last_growth = Instant::now();
+                let seconds = (start - self.last_growth).as_secs_f64();
+                self.last_growth = start;
                 let meanwhile = (seconds, self.is_exact);
-                self.writer
-                    .add_growth(&grown, &texts, SystemTime::now(), meanwhile);
+                self.writer.add_growth(&grown, &texts, at, meanwhile);
                 Ok(())
             }
             Err(error) => Err(error.into()),
