@@ -6,13 +6,14 @@ mod support;
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fastrand::Rng;
-use history::{at, grown};
+use history::{at, files, grown};
+use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
-use support::server::Server;
+use support::server::{Server, connect, mysql};
 use support::{CommandResult, Directory, Process, finish};
 use tare_history::{Moment, Sample, State, Text, Writer};
 
@@ -279,6 +280,9 @@ fn what_cannot_be_compared_is_refused() {
     let short = ["--before", BEFORE, "--after", "2026-11-23 14:10/30s"];
     check(&[&of[..], &short].concat(), 1, "growth was read at 3 times");
     check(&["--history", "none", "--deploy", DEPLOY], 1, "none");
+    std::fs::create_dir_all(directory.path().join("empty/growth")).expect("created");
+    let empty = ["--history", "history", "--with", "empty"];
+    check(&empty, 1, "tare: nothing was recorded");
     check(
         &["--history", "two", "--deploy", DEPLOY],
         1,
@@ -308,64 +312,119 @@ fn what_cannot_be_compared_is_refused() {
     );
 }
 
-/// Runs a statement for so long.
-fn load(connection: &mut mysql::Conn, sql: &str, length: Duration) {
-    let start = Instant::now();
-    while start.elapsed() < length {
+/// Runs a statement until growth was written a few more times, however long its queries take.
+fn run_statement(connection: &mut Conn, sql: &str, history: &Path) {
+    let pieces = || {
+        let all = files(&history.join(".open"));
+        let names = all.iter().map(|path| path.to_string_lossy());
+        names.filter(|name| name.contains("/growth@")).count()
+    };
+    let enough = pieces() + 14;
+    while pieces() < enough {
         connection.query_drop(sql).expect(sql);
     }
 }
 
-#[test]
-fn a_recorded_server_is_compared() {
-    const LENGTH: Duration = Duration::from_secs(8);
-    let server = Server::tare(&[]);
+/// Records a server while a client runs a statement, deploys, and runs a statement again, and compares both times.
+fn record_deployment(
+    target: &[&str],
+    connection: &mut Conn,
+    [before, deployment, after]: [&str; 3],
+) -> Value {
     let directory = Directory::new("diff-recorded");
-    let pid = server.pid().to_string();
-    let words = [
-        "record",
-        "--pid",
-        &pid,
-        "--write-every",
-        "0.5s",
-        "--dir",
-        "history",
-    ];
+    let history = directory.path().join("history");
+    let words = ["--write-every", "0.5s", "--rate", "10", "--dir", "history"];
+    let words = ["record"].iter().chain(target).chain(&words);
     let mut recorder = Process::start(directory.tare(words).stderr(Stdio::piped()));
     recorder.message("recording ");
-    let mut connection = server.connect();
-    load(&mut connection, "SELECT SLEEP(0.01)", LENGTH);
-    let deploy = SystemTime::now().duration_since(UNIX_EPOCH).expect("later");
-    load(&mut connection, "SELECT SLEEP(0.03)", LENGTH);
+    run_statement(connection, before, &history);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("later");
+    connection.query_drop(deployment).expect(deployment);
+    run_statement(connection, after, &history);
     recorder.signal("INT");
     assert!(recorder.wait().success());
-    // The recorder's times are in milliseconds, as `2026-11-22 14:03:00.123`.
-    let micros = deploy.as_micros();
-    let sql = format!(
-        "SELECT FROM_UNIXTIME({}.{:06})",
-        micros / 1_000_000,
-        micros % 1_000_000
-    );
     connection
         .query_drop("SET time_zone = '+00:00'")
         .expect("set");
-    let deploy: String = connection
-        .query_first(sql)
+    let (seconds, micros) = (now.as_secs(), now.subsec_micros());
+    let time = format!("SELECT CAST(FROM_UNIXTIME({seconds}.{micros:06}) AS CHAR)");
+    let time: String = connection
+        .query_first(time)
         .expect("answers")
         .expect("a row");
-    let report = json(
-        &directory,
-        &["--history", "history", "--deploy", &format!("{deploy}/8s")],
-    );
-    let statements = report["statements"].as_array().expect("statements");
-    let is_sleep = |one: &&Value| {
-        one["text"]
-            .as_str()
-            .is_some_and(|text| text.contains("SLEEP"))
-    };
-    let sleep = statements.iter().find(is_sleep).expect("recorded");
+    let deploy = format!("{time}/10m");
+    json(&directory, &["--history", "history", "--deploy", &deploy])
+}
+
+/// The statement whose text has this part.
+fn statement_with<'a>(report: &'a Value, part: &str) -> &'a Value {
+    let mut all = report["statements"].as_array().expect("statements").iter();
+    let has_part = |one: &&Value| one["text"].as_str().is_some_and(|text| text.contains(part));
+    all.find(has_part).expect("recorded")
+}
+
+#[test]
+fn a_statement_that_got_slower_in_a_recorded_server_is_detected() {
+    let server = Server::tare(&[]);
+    let pid = server.pid().to_string();
+    let statements = [
+        "SELECT SLEEP(0.01)",
+        "SET @deployed = 1",
+        "SELECT SLEEP(0.03)",
+    ];
+    let report = record_deployment(&["--pid", &pid], &mut server.connect(), statements);
+    let sleep = statement_with(&report, "SLEEP");
     let time = &sleep["seconds_per_call"];
     assert_eq!(time["is_changed"], true, "{sleep}");
     assert!(time["change"].as_f64() > Some(0.5), "{sleep}");
     assert_eq!(sleep["presence"], "both");
+}
+
+/// Drops the index that a statement uses: each call reads more rows, and takes longer.
+fn check_dropped_index(socket: &Path) {
+    let mut connection = connect(socket).expect("connected");
+    for sql in [
+        "DROP DATABASE IF EXISTS deployed",
+        "CREATE DATABASE deployed",
+        "CREATE TABLE deployed.orders (id INT PRIMARY KEY, customer INT, note CHAR(100), KEY customers (customer))",
+    ] {
+        connection.query_drop(sql).expect(sql);
+    }
+    let orders: Vec<String> = (0..5_000)
+        .map(|id| format!("({id}, {}, 'x')", id % 500))
+        .collect();
+    let insert = format!("INSERT INTO deployed.orders VALUES {}", orders.join(", "));
+    connection.query_drop(insert).expect("inserted");
+    let query = "SELECT MAX(note) FROM deployed.orders WHERE customer = 7";
+    let statements = [
+        query,
+        "ALTER TABLE deployed.orders DROP KEY customers",
+        query,
+    ];
+    let dsn = socket.to_str().expect("UTF-8");
+    let report = record_deployment(&["--dsn", dsn], &mut connection, statements);
+    connection
+        .query_drop("DROP DATABASE deployed")
+        .expect("dropped");
+    let orders = statement_with(&report, "MAX");
+    assert_eq!(orders["seconds_per_call"]["is_changed"], true, "{orders}");
+    let rows = &orders["rows_per_call"];
+    assert_eq!(
+        (&rows["before"], &rows["is_changed"]),
+        (&10.0.into(), &true.into()),
+        "{orders}"
+    );
+    check_change(rows, 4_990.0);
+}
+
+#[test]
+fn a_dropped_index_is_detected_in_a_stock_mariadb() {
+    let server = Server::mariadb(&["--performance-schema=ON"]);
+    check_dropped_index(server.socket());
+}
+
+#[test]
+#[ignore = "needs a MySQL: make test-long"]
+fn a_dropped_index_is_detected_in_a_stock_mysql() {
+    check_dropped_index(&mysql());
 }

@@ -117,14 +117,16 @@ pub struct Readings(BTreeMap<i64, f64>);
 
 impl Readings {
     fn count_in(&self, window: Window) -> usize {
-        let middles = self.0.iter().map(|(at, seconds)| middle(*at, *seconds));
-        middles.filter(|middle| window.contains(*middle)).count()
+        let readings = self.0.iter();
+        readings
+            .filter(|(at, seconds)| is_in(window, **at, **seconds))
+            .count()
     }
 
     /// From the first to the last time of a window that was recorded.
     pub fn within(&self, window: Window) -> Window {
         let start = self.0.iter().next();
-        let start = start.map(|(at, seconds)| at - (seconds * 1000.0) as i64);
+        let start = start.map(|(at, seconds)| start_of(*at, *seconds));
         let end = self.0.keys().next_back().copied();
         Window {
             from: start.unwrap_or(window.from).max(window.from),
@@ -300,7 +302,7 @@ impl Spans {
         let count = readings.count_in(window);
         let mut number = 0;
         let spans = readings.0.iter().map(|(at, seconds)| {
-            let is_inside = window.contains(middle(*at, *seconds));
+            let is_inside = is_in(window, *at, *seconds);
             let batch = is_inside.then(|| number * batches / count);
             number += usize::from(is_inside);
             let seconds = *seconds;
@@ -321,7 +323,7 @@ impl Spans {
     fn of_moment(&self, time: i64) -> Option<(usize, bool)> {
         let next = self.by_end.range(time..).next();
         if let Some((end, span)) = next
-            && time >= end - (span.seconds * 1000.0) as i64
+            && time >= start_of(*end, span.seconds)
         {
             return Some((span.batch?, false));
         }
@@ -344,9 +346,14 @@ pub fn refuse(window: Window, why: &str) -> Failure {
     Failure::new(FAILED, message)
 }
 
-/// The middle of the time of which growth is.
-fn middle(at: i64, seconds: f64) -> i64 {
-    at - (seconds * 500.0) as i64
+/// The start of the time of a reading.
+fn start_of(at: i64, seconds: f64) -> i64 {
+    at - (seconds * 1000.0) as i64
+}
+
+/// Whether all time of a reading is in a window. One over an end would mix before and after.
+fn is_in(window: Window, at: i64, seconds: f64) -> bool {
+    window.from <= start_of(at, seconds) && at <= window.to
 }
 
 /// What a session did: the wait, the state, or the system call.
@@ -507,7 +514,7 @@ mod tests {
             from: 100_000,
             to: 200_000,
         };
-        // Ten seconds each. The middle of the first and of the last is not in the window.
+        // Ten seconds each. The first and the last are over an end of the window.
         let ends = [
             104_000, 114_000, 124_000, 134_000, 164_000, 174_000, 206_000,
         ];

@@ -107,14 +107,14 @@ impl Change {
         Self {
             difference: after.ratio - before.ratio,
             variance: sum * inflation,
-            degrees: degrees / inflation,
+            // As of so many fewer batches, but of the fewest at least.
+            degrees: (degrees / inflation).max(MIN_BATCHES as f64 - 1.0),
         }
     }
 
     /// The interval of this confidence.
     pub fn interval(&self, confidence: f64) -> (f64, f64) {
-        let degrees = (self.degrees as usize).max(1);
-        let half = self.variance.sqrt() * quantile(confidence, degrees);
+        let half = self.variance.sqrt() * quantile(confidence, self.degrees as usize);
         (self.difference - half, self.difference + half)
     }
 
