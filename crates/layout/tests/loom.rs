@@ -60,6 +60,30 @@ fn a_reader_that_comes_late_never_goes_back() {
     });
 }
 
+/// A statement of a task ends outside of its session, whose next one takes the record as soon as it is free.
+#[test]
+fn a_record_that_another_thread_removes_is_taken_again() {
+    loom::model(|| {
+        let record = Arc::new(Small::default());
+        record.publish(&words(1));
+        let other = thread::spawn({
+            let record = record.clone();
+            move || record.remove(1)
+        });
+        let reader = thread::spawn({
+            let record = record.clone();
+            move || assert_complete(record.read())
+        });
+        let is_free = record.word(0) == 0;
+        if is_free {
+            record.publish(&words(2));
+        }
+        other.join().unwrap();
+        reader.join().unwrap();
+        assert_eq!(record.read(), is_free.then(|| words(2)));
+    });
+}
+
 #[test]
 fn two_readers_read_complete_records() {
     loom::model(|| {
