@@ -20,6 +20,8 @@ use tokio::time::{sleep, timeout};
 tare::classes! {
     /// A thread of the runtime.
     static WORKER: Thread = "thread/tasks/worker";
+    /// A thread of the runtime has no task to poll.
+    static IDLE: Idle = "idle", enabled;
     /// A client's connection.
     static CONNECTION: Thread = "thread/tasks/connection";
     /// Guards the cache.
@@ -74,11 +76,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(()) | Err(tare::StartError::NotCompiledIn) => {}
         Err(error) => return Err(error.into()),
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(4)
-        .enable_time()
-        .on_thread_start(|| tare::thread::register(&WORKER))
-        .build()?;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(4).enable_time();
+    let runtime = tare::runtime::register_threads(&mut builder, &WORKER, &IDLE).build()?;
     let cache = Arc::new(Cache::new(&LOCK_CACHE, HashMap::new()));
     println!("pid {}, for {seconds} s", std::process::id());
     runtime.block_on(async {

@@ -39,6 +39,8 @@ pub mod metrics;
 mod modes;
 mod number;
 mod options;
+#[cfg(feature = "tokio")]
+pub mod runtime;
 mod segment_file;
 mod source;
 

@@ -4,6 +4,7 @@
 mod support;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use support::everything;
 use tare::Limits;
@@ -19,6 +20,8 @@ tare::classes! {
     static RWLOCK: RwLock = "wait/synch/rwlock/asynchronous/RWLOCK";
     static SEMAPHORE: Cond = "wait/synch/cond/asynchronous/SEMAPHORE";
     static NOTIFY: Cond = "wait/synch/cond/asynchronous/NOTIFY";
+    static WORKER: Thread = "thread/asynchronous/worker";
+    static IDLE: Idle = "idle";
 }
 
 #[test]
@@ -127,5 +130,35 @@ fn counts_are_exact_between_the_threads_of_a_runtime() {
         runtime.block_on(async { (*shared.0.lock().await, *shared.1.read().await) }),
         (5_000, 5_000)
     );
+    assert_eq!(tare.losses(), []);
+}
+
+#[test]
+fn the_threads_of_a_runtime_have_slots_and_idle_times() {
+    let tare = everything(Limits::default());
+    let mut builder = Builder::new_multi_thread();
+    let runtime = tare::runtime::register_threads(builder.worker_threads(3), &WORKER, &IDLE)
+        .build()
+        .expect("a runtime");
+    let workers = || {
+        let class = |slot| tare.view.slot(slot).class.load(Ordering::Relaxed) as usize;
+        let live = tare.live().into_iter();
+        live.filter(|slot| Some(class(*slot)) == tare.class_number(WORKER.name()))
+            .count()
+    };
+    while workers() < 3 {
+        std::thread::yield_now();
+    }
+    let is_idle = || tare.class_number(IDLE.name()).is_some() && tare.total(&IDLE).count > 0;
+    while !is_idle() {
+        // A thread wakes and is parked again.
+        runtime
+            .block_on(async { tokio::spawn(yield_now()).await })
+            .expect("no panic");
+    }
+    drop(runtime);
+    assert_eq!(workers(), 0);
+    let idle = tare.total(&IDLE);
+    assert_eq!(idle.count, idle.buckets);
     assert_eq!(tare.losses(), []);
 }
