@@ -499,12 +499,9 @@ fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
 
 /// In a child of fork: the slot is the parent's.
 pub(crate) fn forget_in_child() {
+    let parent = attached().map_or(0, |local| local.slot.thread_id.load(Ordering::Relaxed));
     HOT.with(|hot| {
-        // SAFETY: null, or a local that the thread had.
-        if let Some(local) = unsafe { hot.local.get().as_ref() } {
-            let parent = local.slot.thread_id.load(Ordering::Relaxed);
-            hot.parent.set(parent);
-        }
+        hot.parent.set(parent);
         hot.generation.set(0);
         hot.set_local(ptr::null());
         hot.sessions.set(0);

@@ -4,9 +4,11 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
-use super::clock;
+use tare_layout::shared::Lost;
+
 use super::state::{Engine, lock};
 use super::tree::{Exclusive, Tree};
+use super::{clock, running};
 
 /// A mutex of the engine, locked; and the tree's.
 pub struct Locked<'a, T> {
@@ -31,7 +33,8 @@ impl<T> DerefMut for Locked<'_, T> {
 
 impl Engine {
     /// Until the result is dropped, no thread of another process changes what threads share. `None`: there
-    /// is no other process. A thread may call it again meanwhile.
+    /// is no other process, or one that has the lock does not go on: then this process goes on without Tare. A
+    /// thread may call it again meanwhile.
     #[inline]
     pub fn exclusive(&self) -> Option<Exclusive<'_>> {
         self.tree.as_ref().and_then(|tree| self.lock_tree(tree))
@@ -39,7 +42,11 @@ impl Engine {
 
     #[cold]
     fn lock_tree<'a>(&self, tree: &'a Tree) -> Option<Exclusive<'a>> {
-        let (exclusive, owner_died) = tree.lock()?;
+        let Some((exclusive, owner_died)) = tree.lock() else {
+            running::record(0);
+            self.lose(Lost::Forks, 1);
+            return None;
+        };
         if owner_died {
             self.repair(tree);
         }
@@ -81,6 +88,10 @@ impl Engine {
     #[cold]
     fn attach_process(&self, tree: &Tree) -> u64 {
         let _exclusive = self.exclusive();
+        let attached = self.process.load(Ordering::Relaxed);
+        if attached != 0 {
+            return attached;
+        }
         let own = tare_layout::process::word(std::process::id(), clock::boot_s());
         self.process.store(own, Ordering::Relaxed);
         let owner = tree.owner().load(Ordering::Relaxed);
@@ -101,6 +112,8 @@ impl Engine {
         let _exclusive = self.exclusive();
         self.stop_threads();
         let Some(other) = self.oldest_other() else {
+            // What the dead left is no longer of anybody.
+            self.try_reclaim();
             return false;
         };
         let owner = tree.owner().load(Ordering::Relaxed);

@@ -9,20 +9,26 @@ use tare_layout::slot::{FREE, LIVE, NO_BANK, STOPPED, ring};
 
 use super::slot::end_slot;
 use super::state::Engine;
-use super::tree::{MIN_SEARCH, Tree};
+use super::tree::Tree;
+
+/// How many threads come between two searches, at least.
+const MIN_BEFORE_SEARCH: u32 = 16;
 
 impl Engine {
-    /// Searches dead processes and frees what they had, if it is time to, or `now`. Whether it has.
-    pub(super) fn try_reclaim(&self, now: bool) -> bool {
-        let Some(tree) = &self.tree else {
-            return false;
-        };
-        let used = self.view.shared().slots_used.0.load(Ordering::Relaxed);
-        let is_due = now || used >= tree.search_at().load(Ordering::Relaxed).max(MIN_SEARCH);
-        if is_due {
-            self.reclaim(tree);
+    /// A thread comes: now and then, dead processes are searched, and what they had is freed.
+    pub(super) fn count_down_to_search(&self) {
+        let Some(tree) = &self.tree else { return };
+        let before_search = tree.before_search().load(Ordering::Relaxed);
+        match before_search.checked_sub(1) {
+            Some(less) => tree.before_search().store(less, Ordering::Relaxed),
+            None => self.reclaim(tree),
         }
-        is_due
+    }
+
+    /// Searches dead processes now. Whether there can be any.
+    pub(super) fn try_reclaim(&self) -> bool {
+        let tree = self.tree.as_ref();
+        tree.inspect(|tree| self.reclaim(tree)).is_some()
     }
 
     fn reclaim(&self, tree: &Tree) {
@@ -36,8 +42,8 @@ impl Engine {
                 false => alive += 1,
             }
         }
-        tree.search_at()
-            .store(2 * alive + MIN_SEARCH, Ordering::Relaxed);
+        tree.before_search()
+            .store(alive + MIN_BEFORE_SEARCH, Ordering::Relaxed);
         if dead.values().any(|dead| *dead) {
             self.end_dead_sockets(&dead);
         }

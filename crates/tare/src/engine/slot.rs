@@ -53,6 +53,7 @@ impl Local {
     ) -> Option<*mut Local> {
         let _exclusive = engine.exclusive();
         let process = engine.process();
+        engine.count_down_to_search();
         let view = &engine.view;
         let shared = view.shared();
         let threads = engine.limit_for(sizes::THREADS, view.geometry().limits.threads);
@@ -60,9 +61,8 @@ impl Local {
         let link = |i: usize| (i < threads).then(|| &view.slot(i).next_free);
         let pop = || freelist::pop(&shared.free_slots.0, link);
         let number = pop()
-            .or_else(|| engine.try_reclaim(false).then(pop).flatten())
             .or_else(|| freelist::take_new(&shared.slots_used.0, threads))
-            .or_else(|| engine.try_reclaim(true).then(pop).flatten())?;
+            .or_else(|| engine.try_reclaim().then(pop).flatten())?;
         let slot = view.slot(number);
         let parked = engine.locals.of(number);
         let class_number = engine.number(class);

@@ -6,6 +6,8 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use super::clock;
+
 /// What the processes share beside the segment.
 pub struct Tree {
     shared: NonNull<Shared>,
@@ -17,17 +19,18 @@ struct Shared {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
     /// The process in the segment's header.
     owner: AtomicU64,
-    /// If this number of slots was used and none is free, dead processes are searched.
-    search_at: AtomicU32,
+    /// After this number of threads that come, dead processes are searched.
+    before_search: AtomicU32,
 }
+
+/// For how long a process waits for the lock, which others have for microseconds. One that a debugger has
+/// stopped meanwhile must not stop all others.
+const LOCK_TIMEOUT_S: libc::time_t = 3;
 
 // SAFETY: atomics, and a mutex for threads of many processes.
 unsafe impl Send for Tree {}
 // SAFETY: as above.
 unsafe impl Sync for Tree {}
-
-/// The number of used slots from which on the dead are searched.
-pub const MIN_SEARCH: u32 = 16;
 
 impl Tree {
     /// The tree of the calling process.
@@ -83,10 +86,14 @@ impl Tree {
         unsafe { self.shared.as_ref() }
     }
 
-    /// Locks the tree's mutex. True: the process that had it died. `None`: it could not be locked.
+    /// Locks the tree's mutex. True: the process that had it died. `None`: a process that has it does not go on.
     pub fn lock(&self) -> Option<(Exclusive<'_>, bool)> {
+        let end = libc::timespec {
+            tv_sec: (clock::unix_ns() / 1_000_000_000) as libc::time_t + LOCK_TIMEOUT_S,
+            tv_nsec: 0,
+        };
         // SAFETY: initialised by `new`.
-        let result = unsafe { libc::pthread_mutex_lock(self.mutex()) };
+        let result = unsafe { libc::pthread_mutex_timedlock(self.mutex(), &raw const end) };
         let owner_died = result == libc::EOWNERDEAD;
         if owner_died {
             // SAFETY: locked above. If this process dies before it unlocks, the next one learns of it again.
@@ -104,9 +111,9 @@ impl Tree {
         &self.shared().owner
     }
 
-    /// See [`Shared::search_at`].
-    pub fn search_at(&self) -> &AtomicU32 {
-        &self.shared().search_at
+    /// See [`Shared::before_search`].
+    pub fn before_search(&self) -> &AtomicU32 {
+        &self.shared().before_search
     }
 }
 
@@ -126,5 +133,47 @@ impl Drop for Exclusive<'_> {
     fn drop(&mut self) {
         // SAFETY: locked by `Tree::lock` on this thread.
         unsafe { libc::pthread_mutex_unlock(self.tree.mutex()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(child: libc::pid_t, options: i32) {
+        // SAFETY: a child of ours; the status is not read.
+        let ended = unsafe { libc::waitpid(child, std::ptr::null_mut(), options) };
+        assert_eq!(ended, child);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_process_that_is_stopped_or_dead() {
+        let tree = Tree::new().expect("memory");
+        // SAFETY: the child makes system calls only.
+        let child = match unsafe { libc::fork() } {
+            0 => {
+                let locked = tree.lock();
+                // SAFETY: stops this process, and then ends it.
+                unsafe {
+                    libc::raise(libc::SIGSTOP);
+                    libc::_exit(i32::from(locked.is_none()))
+                }
+            }
+            child => child,
+        };
+        wait(child, libc::WUNTRACED);
+        assert!(tree.lock().is_none());
+        // SAFETY: a child of ours.
+        assert_eq!(unsafe { libc::kill(child, libc::SIGKILL) }, 0);
+        wait(child, 0);
+        let repairs = |owner_died: bool| {
+            let (exclusive, is_dead) = tree.lock().expect("locked");
+            assert_eq!(is_dead, owner_died);
+            // Once more, by the same thread.
+            drop(tree.lock().expect("locked"));
+            drop(exclusive);
+        };
+        repairs(true);
+        repairs(false);
     }
 }
