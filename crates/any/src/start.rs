@@ -54,8 +54,10 @@ pub fn open() {
 }
 
 fn start(name: &str) -> Result<(), StartError> {
+    let is_resp_server = is_resp_server(name);
     let mut config = Config::default();
     config.limits.threads = MAX_THREADS;
+    config.many_processes = !is_resp_server;
     for (option, value) in engine_options() {
         if let Err(error) = config.option(&option, &value) {
             report_ignored(error);
@@ -66,7 +68,7 @@ fn start(name: &str) -> Result<(), StartError> {
     let classes = names::create(name);
     classes.register();
     engine::thread::register(classes.main());
-    if is_resp_server(name) {
+    if is_resp_server {
         resp::commands::create(classes.program());
         READS_COMMANDS.store(true, Ordering::Relaxed);
         MAY_DAEMONIZE.store(true, Ordering::Relaxed);

@@ -15,6 +15,8 @@ use super::{Plan, Requirements, find, preload_list};
 /// What is recorded of each program, and what is not.
 const CALLS: &str = "files, sockets, polls, sleeps and threads";
 const UNSEEN: &str = "io_uring, calls within the C library such as fwrite's, and child processes";
+/// Which child processes are not, of programs whose others are.
+const OF_THREADS: &str = "of a process with several threads";
 
 /// Plans the start of a program. `None`: it starts unchanged, and there is nothing to say about it.
 ///
@@ -92,6 +94,6 @@ fn remark(path: &Path) -> String {
         true => format!(
             "{name}: commands with users and databases, {CALLS} are recorded; not commands within scripts, TLS, {UNSEEN}"
         ),
-        false => format!("{name}: {CALLS} are recorded; not {UNSEEN}"),
+        false => format!("{name}: {CALLS} are recorded; not {UNSEEN} {OF_THREADS}"),
     }
 }

@@ -1,7 +1,9 @@
-//! `tare run` of programs that know nothing of Tare: Redis, and small programs.
+//! `tare run` of programs that know nothing of Tare: Redis, PostgreSQL, and small programs.
 
 mod client;
 mod hostile;
+mod postgres;
+mod processes;
 mod programs;
 mod redis;
 mod server;

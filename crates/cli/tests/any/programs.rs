@@ -10,12 +10,12 @@ use serde_json::Value as Json;
 use super::support::{Directory, finish, install};
 use super::{library, number, rows, statements};
 
-/// Compiles program.c.
-fn compile(directory: &Directory, name: &str, options: &[&str]) -> PathBuf {
+/// Compiles a program of this folder.
+pub fn compile(directory: &Directory, source: &str, name: &str, options: &[&str]) -> PathBuf {
     let program = directory.path().join(name);
     let mut command = Command::new("cc");
     command.args(["-O1", "-pthread", "-o"]).arg(&program);
-    command.arg("tests/any/program.c").args(options);
+    command.arg(format!("tests/any/{source}")).args(options);
     let finished = finish(command.current_dir(env!("CARGO_MANIFEST_DIR")));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     program
@@ -25,7 +25,7 @@ fn compile(directory: &Directory, name: &str, options: &[&str]) -> PathBuf {
 fn descriptors_processes_threads_and_signals_do_not_mix() {
     let directory = Directory::new("program");
     // By its name, so that its connections are read.
-    let program = compile(&directory, "redis-server", &[]);
+    let program = compile(&directory, "program.c", "redis-server", &[]);
     let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
     let finished = finish(run.arg(library()).arg("--").arg(program));
     assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -56,7 +56,7 @@ fn descriptors_processes_threads_and_signals_do_not_mix() {
 #[test]
 fn programs_that_load_no_library_start_unchanged() {
     let directory = Directory::new("unchanged");
-    let static_program = compile(&directory, "static", &["-static"]);
+    let static_program = compile(&directory, "program.c", "static", &["-static"]);
     let mut programs = vec![(static_program, "static is linked statically")];
     let other_user = directory.path().join("other-user");
     install("/bin/true", &other_user);

@@ -1,0 +1,168 @@
+//! PostgreSQL under `tare run`: a process for each connection.
+
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value as Json;
+
+use super::support::{Directory, Process, finish, signal, wait_for};
+use super::{library, number, rows};
+
+/// It does not run as root: nobody's ids.
+const USER: u32 = 65_534;
+
+/// The newest PostgreSQL of Debian on this machine.
+fn programs() -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").expect("postgresql is installed");
+    let versions = versions.map(|version| version.expect("readable").path());
+    versions.max().expect("a version").join("bin")
+}
+
+struct Postgres {
+    directory: Directory,
+    _run: Process,
+}
+
+/// A command of PostgreSQL, as a user that may run it.
+fn command(directory: &Path, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(directory).env("PGHOST", directory);
+    command
+        .env("PGDATABASE", "postgres")
+        .env("PGUSER", "postgres");
+    if rustix::process::getuid().is_root() {
+        command.uid(USER).gid(USER);
+    }
+    command
+}
+
+impl Postgres {
+    fn start() -> Self {
+        let directory = Directory::new("postgres");
+        let path = directory.path().to_owned();
+        if rustix::process::getuid().is_root() {
+            chown(&path, Some(USER), Some(USER)).expect("root may");
+        }
+        let mut initdb = command(&path, programs().join("initdb"));
+        let finished = finish(initdb.args(["-D", "data", "-U", "postgres", "-A", "trust", "-N"]));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        // PostgreSQL counts from here on, as Tare does.
+        _ = std::fs::remove_file(path.join("data/pg_stat/pgstat.stat"));
+        let log = std::fs::File::create(path.join("log")).expect("a log");
+        let mut run = command(&path, super::support::TARE);
+        run.args(["run", "--segment", "segment", "--library"])
+            .arg(library())
+            .arg("--")
+            .arg(programs().join("postgres"))
+            .args([
+                "-D",
+                "data",
+                "-c",
+                "listen_addresses=",
+                "-c",
+                "wal_recycle=off",
+                "-k",
+            ])
+            .arg(&path);
+        let run = Process::start_on(run.stderr(log), Stdio::null());
+        let server = Self {
+            directory,
+            _run: run,
+        };
+        server.wait_until_it_answers();
+        server
+    }
+
+    fn wait_until_it_answers(&self) {
+        wait_for("PostgreSQL to answer", || {
+            (finish(self.psql("SELECT 1").stderr(Stdio::null())).code == Some(0)).then_some(())
+        });
+    }
+
+    fn psql(&self, sql: &str) -> Command {
+        let mut psql = command(self.directory.path(), programs().join("psql"));
+        psql.args(["-X", "-At", "-F", " ", "-c", sql]);
+        psql
+    }
+
+    /// The numbers of the only row.
+    fn numbers(&self, sql: &str) -> Vec<u64> {
+        let finished = finish(&mut self.psql(sql));
+        assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
+        let numbers = finished.stdout.split_whitespace();
+        numbers
+            .map(|text| text.parse().expect("a number"))
+            .collect()
+    }
+
+    fn pgbench(&self, options: &[&str]) {
+        let mut pgbench = command(self.directory.path(), programs().join("pgbench"));
+        let finished = finish(pgbench.args(["-n", "-f", "script"]).args(options));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+    }
+
+    /// Rows of `tare sql`.
+    fn rows(&self, sql: &str) -> Vec<Json> {
+        rows(&self.directory, &["--segment", "segment"], sql)
+    }
+
+    fn wal_writes(&self) -> u64 {
+        let sql = "SELECT SUM(COUNT_WRITE) FROM performance_schema.file_summary_by_instance \
+                   WHERE FILE_NAME LIKE '%/pg_wal/%'";
+        number(&self.rows(sql)[0])
+    }
+
+    /// The threads' processes.
+    fn processes(&self) -> Vec<u64> {
+        let rows = self.rows("SELECT THREAD_OS_ID AS id FROM performance_schema.threads");
+        let id = |row: &Json| row["id"].as_u64().expect("a process");
+        rows.iter().map(id).collect()
+    }
+}
+
+#[test]
+fn what_postgresql_counts_is_counted_through_crashes_of_its_processes() {
+    let server = Postgres::start();
+    let table = "CREATE TABLE t AS SELECT id, 0 AS n FROM generate_series(1, 100) AS id";
+    assert_eq!(finish(&mut server.psql(table)).code, Some(0));
+    let script = server.directory.path().join("script");
+    std::fs::write(
+        &script,
+        "\\set id random(1, 100)\nUPDATE t SET n = n + 1 WHERE id = :id;\n",
+    )
+    .expect("written");
+    server.pgbench(&["-c", "4", "-t", "200"]);
+    // A process for each transaction.
+    server.pgbench(&["-c", "2", "-t", "20", "-C"]);
+    // A process of PostgreSQL publishes within a second what it has counted.
+    let mut counts = (0, 0);
+    wait_for("equal numbers of writes", || {
+        let writes = server.numbers("SELECT wal_write FROM pg_stat_wal")[0];
+        let recorded = server.wal_writes();
+        assert!(counts.1 <= recorded, "{counts:?}, {recorded}");
+        counts = (recorded, writes);
+        (recorded == writes && writes > 400).then_some(())
+    });
+
+    let mut sleeper = server.psql("SELECT pg_sleep(1000)");
+    let mut sleeper = Process::start_on(sleeper.stderr(Stdio::null()), Stdio::null());
+    let sleeping = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'";
+    let pid = wait_for("the sleeping backend", || server.numbers(sleeping).pop());
+    assert!(server.processes().contains(&pid));
+    // PostgreSQL ends all of its processes but the first, and starts again.
+    signal(pid as u32, "KILL");
+    assert!(!sleeper.wait().success());
+    server.wait_until_it_answers();
+    let before = server.wal_writes();
+    server.pgbench(&["-c", "4", "-t", "50"]);
+    assert!(server.wal_writes() >= before + 50);
+    wait_for("the slots of the dead to be used again", || {
+        server.pgbench(&["-c", "1", "-t", "20", "-C"]);
+        (!server.processes().contains(&pid)).then_some(())
+    });
+    let lost = "SELECT COUNT(*) FROM performance_schema.global_status WHERE VARIABLE_VALUE <> '0' AND \
+                (VARIABLE_NAME LIKE 'Performance_schema%lost' OR VARIABLE_NAME = 'Tare_forks')";
+    assert_eq!(number(&server.rows(lost)[0]), 0);
+}
