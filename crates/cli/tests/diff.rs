@@ -2,6 +2,8 @@
 
 #[path = "support/history.rs"]
 mod history;
+#[path = "support/servers.rs"]
+mod servers;
 mod support;
 
 use std::path::Path;
@@ -13,6 +15,7 @@ use history::{at, files, grown};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
+use servers::{Engine, Version};
 use support::server::{Server, connect, mysql};
 use support::{CommandResult, Directory, Process, finish};
 use tare_history::{Moment, Sample, State, Text, Writer};
@@ -381,8 +384,7 @@ fn a_statement_that_got_slower_in_a_recorded_server_is_detected() {
 }
 
 /// Drops the index that a statement uses: each call reads more rows, and takes longer.
-fn check_dropped_index(socket: &Path) {
-    let mut connection = connect(socket).expect("connected");
+fn check_dropped_index(target: &[&str], mut connection: Conn) {
     for sql in [
         "DROP DATABASE IF EXISTS deployed",
         "CREATE DATABASE deployed",
@@ -401,8 +403,7 @@ fn check_dropped_index(socket: &Path) {
         "ALTER TABLE deployed.orders DROP KEY customers",
         query,
     ];
-    let dsn = socket.to_str().expect("UTF-8");
-    let report = record_deployment(&["--dsn", dsn], &mut connection, statements);
+    let report = record_deployment(target, &mut connection, statements);
     connection
         .query_drop("DROP DATABASE deployed")
         .expect("dropped");
@@ -417,14 +418,25 @@ fn check_dropped_index(socket: &Path) {
     check_change(rows, 4_990.0);
 }
 
+fn check_dropped_index_of(socket: &Path) {
+    let dsn = socket.to_str().expect("UTF-8");
+    check_dropped_index(&["--dsn", dsn], connect(socket).expect("connected"));
+}
+
 #[test]
 fn a_dropped_index_is_detected_in_a_stock_mariadb() {
     let server = Server::mariadb(&["--performance-schema=ON"]);
-    check_dropped_index(server.socket());
+    check_dropped_index_of(server.socket());
 }
 
 #[test]
 #[ignore = "needs a MySQL: make test-long"]
 fn a_dropped_index_is_detected_in_a_stock_mysql() {
-    check_dropped_index(&mysql());
+    check_dropped_index_of(&mysql());
+}
+
+#[test]
+fn a_dropped_index_is_detected_behind_the_door() {
+    let server = servers::Server::start(Version::Mariadb, Engine::Tare, &[]);
+    check_dropped_index(&["--pid", &server.pid.to_string()], server.connect());
 }
