@@ -4,6 +4,7 @@
 mod support;
 
 use std::future::{pending, ready};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use support::{Random, Running, Tally, everything, scale};
@@ -26,13 +27,28 @@ tare::classes! {
 }
 
 /// A runtime whose threads have slots before sessions can take them all.
-fn runtime(threads: usize) -> Runtime {
-    Builder::new_multi_thread()
+fn runtime(tare: &Running, threads: usize) -> Runtime {
+    let runtime = Builder::new_multi_thread()
         .worker_threads(threads)
         .enable_time()
         .on_thread_start(|| tare::thread::register(&WORKER))
         .build()
-        .expect("a runtime")
+        .expect("a runtime");
+    while live(tare, &WORKER) < threads {
+        std::thread::yield_now();
+    }
+    runtime
+}
+
+/// The number of threads and sessions of a class.
+fn live(tare: &Running, class: &tare::Class) -> usize {
+    let number = tare.class_number(class.name());
+    let class_of = |slot: &usize| tare.view.slot(*slot).class.load(Ordering::Relaxed) as usize;
+    let slots = tare.live();
+    slots
+        .iter()
+        .filter(|slot| Some(class_of(slot)) == number)
+        .count()
 }
 
 fn session() -> ThreadSession {
@@ -56,7 +72,7 @@ fn guards_and_futures_may_be_sent_and_shared() {
 #[test]
 fn a_statement_lives_across_await_on_any_thread() {
     let tare = everything(Limits::default());
-    let runtime = runtime(4);
+    let runtime = runtime(&tare, 4);
     runtime.block_on(async {
         let tasks: Vec<_> = (0..100)
             .map(|i| {
@@ -92,7 +108,7 @@ fn rows_sent(tare: &Running, class: &tare::Class) -> u64 {
 #[test]
 fn a_task_that_is_aborted_is_counted_and_poisons_no_session() {
     let tare = everything(Limits::default());
-    let runtime = runtime(4);
+    let runtime = runtime(&tare, 4);
     runtime.block_on(async {
         for _ in 0..2 {
             let started = std::sync::Arc::new(Barrier::new(101));
@@ -236,7 +252,7 @@ fn totals_are_exact_whatever_becomes_of_tasks() {
         ..Limits::default()
     };
     let tare = everything(limits);
-    let runtime = runtime(8);
+    let runtime = runtime(&tare, 8);
     let (tasks, batch) = (scale(20_000, 100_000), 250);
     let aborted = runtime.block_on(async {
         let (others, mut received) = mpsc::unbounded_channel();
@@ -283,6 +299,14 @@ fn totals_are_exact_whatever_becomes_of_tasks() {
     });
     drop(runtime);
     assert!(aborted > 0);
+    // Sessions for which no slot was left are counted as such. Nothing else is lost.
+    assert!(tare.lost(Lost::Threads) > 0);
+    let others = [Lost::Threads, Lost::NestedStatements].map(|lost| lost as usize);
+    let losses = tare
+        .losses()
+        .into_iter()
+        .filter(|(lost, _)| !others.contains(lost));
+    assert_eq!(losses.collect::<Vec<_>>(), []);
     let counts = [
         (&JOB, &TALLIES.jobs),
         (&PART, &TALLIES.parts),
@@ -298,27 +322,6 @@ fn totals_are_exact_whatever_becomes_of_tasks() {
     let lock = tare.total(&LOCK);
     assert!(lock.contended > 0 && lock.contended < lock.count);
     assert_eq!((lock.extra, lock.buckets), (lock.contended, lock.contended));
-    // Sessions for which no slot was left are counted as such. Nothing else is lost.
-    assert!(tare.lost(Lost::Threads) > 0);
-    let others = [Lost::Threads, Lost::NestedStatements].map(|lost| lost as usize);
-    let losses = tare
-        .losses()
-        .into_iter()
-        .filter(|(lost, _)| !others.contains(lost));
-    assert_eq!(losses.collect::<Vec<_>>(), []);
-    // No session is left, and none left a record.
-    let names = tare.live().into_iter().map(|slot| {
-        let class = tare
-            .view
-            .slot(slot)
-            .class
-            .load(std::sync::atomic::Ordering::Relaxed);
-        class as usize
-    });
-    assert_eq!(
-        names
-            .filter(|class| *class == tare.number(&SESSION))
-            .count(),
-        0
-    );
+    // No session is left.
+    assert_eq!(live(&tare, &SESSION), 0);
 }
