@@ -157,7 +157,10 @@ pub struct Slot {
     pub text_at: AtomicU64,
     /// The [`process`](crate::process) that the thread belongs to, if many may write the segment.
     pub process: AtomicU64,
-    _line0: AtomicU64,
+    /// The records that events of tasks use: bit `i` that of statement `i`, bit [`TASK_WAIT_BIT`] `+ i` that of
+    /// wait `i`. A record of theirs that is 0 has ended.
+    pub task_records: AtomicU32,
+    _line0: AtomicU32,
 
     /// Total events put into each history ring: waits, stages, statements, transactions.
     pub pushed: [AtomicU64; 4],
@@ -181,9 +184,7 @@ pub struct Slot {
     pub connection_type: AtomicU32,
     /// Id of the default schema, 0 = none.
     pub schema: AtomicU32,
-    /// The records that events of tasks use: bit `i` that of statement `i`, bit [`TASK_WAIT_BIT`] `+ i` that of
-    /// wait `i`. A record of theirs that is 0 has ended.
-    pub task_records: AtomicU32,
+    _reserved: AtomicU32,
     /// Ticks when the command or state began: `PROCESSLIST_TIME`.
     pub command_since: AtomicU64,
     /// What the thread does now. Next to the line before, which processors often fetch with it.

@@ -1,4 +1,4 @@
-//! Threads that run a statement or wait. They are read often, so of an idle thread only two counters are read.
+//! Threads that run a statement or wait. They are read often, so of an idle thread only two cache lines are read.
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};

@@ -451,10 +451,11 @@ fn begin_slot(
         zero32(&[
             &slot.statement_depth,
             &slot.wait_depth,
+            &slot.task_records,
             &slot.account,
             &slot.command,
         ]);
-        zero32(&[&slot.connection_type, &slot.schema, &slot.task_records]);
+        zero32(&[&slot.connection_type, &slot.schema]);
         slot.activity.clear();
         // Everything that is cleared here begins with an event's id. Lines that were never written are
         // not touched.

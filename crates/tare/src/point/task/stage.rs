@@ -61,7 +61,10 @@ fn begin(local: &Local, class: &Class, source: Source) -> Option<Running> {
     let number = local.number(class);
     let is_in_session = hot::is_in_session();
     let state = &local.slot.activity.stage;
-    let before = is_in_session.then(|| state.swap(number.into(), Ordering::Relaxed));
+    let before = is_in_session.then(|| state.load(Ordering::Relaxed));
+    if is_in_session {
+        state.store(number.into(), Ordering::Relaxed);
+    }
     let bits = local.bits(number);
     let weight = match bits & effective::COUNT {
         0 => 0,
