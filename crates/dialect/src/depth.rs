@@ -1,15 +1,18 @@
 //! How deep a statement nests, computed from its tokens before anything recurses over its tree.
 //!
 //! The parser, the rewriter, the printer and the destructor of the tree recurse, and a chain such as
-//! `1+1+...` is a tree as deep as it is long. [`measure`] bounds the depth, [`with_stack`] gives
+//! `1+1+...` is a tree as deep as it is long. [`Meter`] bounds the depth, [`with_stack`] gives
 //! what recurses the stack that such a depth needs.
 
+use std::mem;
+
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::Token;
 
 use tare_mysql::error::SqlError;
 
 use crate::error::{Error, Result};
+use crate::tokenize::operator_parts;
 
 /// Levels of a statement: operators in a chain, and the levels around it. MySQL, whose
 /// limit is its stack of 1 MiB, takes some thousands.
@@ -62,46 +65,77 @@ struct Frame {
     joins: usize,
 }
 
-/// An upper bound of the depth of a statement's tree, in levels. Error 1436 when it is beyond
-/// [`MAX_LEVELS`], 1116 when a SELECT joins too many tables.
-pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
-    let mut frames = vec![Frame::default()];
-    // The levels of the outer frames.
-    let mut around = 0;
-    let mut deepest = 0;
-    let mut named = 0;
-    // Operators that follow one another: NOT NOT ..., - - ...
-    let mut run = 0;
-    let mut before = &Token::EOF;
-    for token in tokens {
-        if matches!(token.token, Token::Whitespace(_)) {
-            continue;
+/// Measures a statement's tree: an upper bound of its depth.
+pub struct Meter {
+    frames: Vec<Frame>,
+    /// The levels of the outer frames.
+    around: usize,
+    deepest: usize,
+    named: usize,
+    /// Operators that follow one another: NOT NOT ..., - - ...
+    run: usize,
+    is_after_as: bool,
+    /// The name of a variable follows.
+    is_after_at: bool,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self {
+            frames: vec![Frame::default()],
+            around: 0,
+            deepest: 0,
+            named: 0,
+            run: 0,
+            is_after_as: false,
+            is_after_at: false,
         }
-        let after_as = matches!(before, Token::Word(w) if w.keyword == Keyword::AS);
-        before = &token.token;
-        let Some(frame) = frames.last_mut() else {
+    }
+}
+
+impl Meter {
+    /// The depth up to here, in levels.
+    pub fn levels(&self) -> usize {
+        self.deepest
+    }
+
+    /// Measures the next token that sqlparser reads. Error 1436 when the depth is beyond [`MAX_LEVELS`], 1116 when a
+    /// SELECT joins too many tables.
+    pub fn add(&mut self, token: &Token) -> Result<()> {
+        if matches!(token, Token::Whitespace(_)) {
+            return Ok(());
+        }
+        let after_as = mem::replace(
+            &mut self.is_after_as,
+            matches!(token, Token::Word(w) if w.keyword == Keyword::AS),
+        );
+        let after_at = mem::replace(
+            &mut self.is_after_at,
+            matches!(token, Token::AtSign | Token::ArrowAt | Token::CaretAt),
+        );
+        let Some(frame) = self.frames.last_mut() else {
             return Err(Error::TooDeep);
         };
-        match &token.token {
+        match token {
             Token::LParen | Token::LBracket | Token::LBrace => {
-                around += frame.chain + frame.sets + 1;
-                frames.push(Frame::default());
-                named += usize::from(after_as);
-                if frames.len() > MAX_PARENTHESES || named > MAX_NAMED_QUERIES {
+                self.around += frame.chain + frame.sets + 1;
+                self.frames.push(Frame::default());
+                self.named += usize::from(after_as);
+                if self.frames.len() > MAX_PARENTHESES || self.named > MAX_NAMED_QUERIES {
                     return Err(Error::TooDeep);
                 }
             }
             Token::RParen | Token::RBracket | Token::RBrace => {
                 // The parser refuses a closing parenthesis too many.
-                if frames.len() > 1 {
-                    frames.pop();
-                    if let Some(outer) = frames.last() {
-                        around -= outer.chain + outer.sets + 1;
+                if self.frames.len() > 1 {
+                    self.frames.pop();
+                    if let Some(outer) = self.frames.last() {
+                        self.around -= outer.chain + outer.sets + 1;
                     }
                 }
             }
             Token::Comma => frame.chain = 0,
-            Token::Word(word) if word.quote_style.is_none() => match word.keyword {
+            Token::Word(word) if word.quote_style.is_none() && !after_at => match word.keyword {
                 Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT => {
                     frame.sets += 1;
                     frame.chain = 0;
@@ -114,31 +148,33 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
                         return Err(Error::TooManyTables);
                     }
                 }
-                Keyword::NoKeyword => run = 0,
+                Keyword::NoKeyword => self.run = 0,
                 keyword if is_flat(keyword) => {}
                 _ => {
                     frame.chain += 1;
-                    run += 1;
+                    self.run += 1;
                 }
             },
-            other if is_flat_token(other) => run = 0,
-            _ => {
-                frame.chain += 1;
-                run += 1;
+            other if is_flat_token(other) => self.run = 0,
+            operator => {
+                // `!~~` is three operators of MySQL's.
+                let operators = operator_parts(operator).map_or(1, |(parts, _)| parts.len());
+                frame.chain += operators;
+                self.run += operators;
             }
         }
-        if run > MAX_PREFIX_OPERATORS {
+        if self.run > MAX_PREFIX_OPERATORS {
             return Err(Error::TooDeep);
         }
-        if let Some(frame) = frames.last() {
-            let depth = around + frame.chain + frame.sets;
+        if let Some(frame) = self.frames.last() {
+            let depth = self.around + frame.chain + frame.sets;
             if depth > MAX_LEVELS {
                 return Err(Error::TooDeep);
             }
-            deepest = deepest.max(depth);
+            self.deepest = self.deepest.max(depth);
         }
+        Ok(())
     }
-    Ok(deepest)
 }
 
 /// Words that add no level: names, and words between expressions.
@@ -165,6 +201,7 @@ fn is_flat_token(token: &Token) -> bool {
     matches!(
         token,
         Token::EOF
+            | Token::AtSign
             | Token::Whitespace(_)
             | Token::Number(..)
             | Token::SingleQuotedString(_)
@@ -182,4 +219,40 @@ fn is_flat_token(token: &Token) -> bool {
 pub fn with_stack<R>(levels: usize, run: impl FnOnce() -> R) -> R {
     let bytes = BASE_BYTES + levels * LEVEL_BYTES;
     stacker::maybe_grow(bytes, bytes + BASE_BYTES, run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mode::Mode;
+    use crate::read::read;
+
+    fn levels(sql: &str) -> Result<usize> {
+        read(sql, Mode::default()).map(|reading| reading.levels)
+    }
+
+    #[test]
+    fn a_statement_that_is_too_deep_is_not_read_to_its_end() {
+        let unterminated = format!("SELECT 1{} '", "+1".repeat(MAX_LEVELS + 1));
+        assert_eq!(levels(&unterminated), Err(Error::TooDeep));
+        let unterminated = format!("SELECT 1{} '", "+1".repeat(10));
+        assert!(matches!(levels(&unterminated), Err(Error::Syntax(_))));
+    }
+
+    #[test]
+    fn the_name_of_a_variable_is_no_level() {
+        for name in ["a", "union", "not", "`join`", "'join'"] {
+            let sum = format!("SELECT 1{}", format!("+@{name}").repeat(MAX_LEVELS));
+            assert_eq!(levels(&sum), Ok(MAX_LEVELS), "{name}");
+            let less = format!("SELECT 1{}", format!("<@{name}").repeat(MAX_LEVELS));
+            assert_eq!(levels(&less), Ok(MAX_LEVELS), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_operator_of_several_is_a_level() {
+        assert_eq!(levels("SELECT !~~1"), Ok(3));
+        let prefixes = format!("SELECT {}1", "~~".repeat(MAX_PREFIX_OPERATORS / 2 + 1));
+        assert_eq!(levels(&prefixes), Err(Error::TooDeep));
+    }
 }

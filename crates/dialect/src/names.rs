@@ -11,7 +11,7 @@ use crate::tokenize::tokenize;
 /// The texts of the select list's items of a statement's first SELECT; empty if they cannot be
 /// determined.
 pub fn projection(sql: &str) -> Vec<String> {
-    let Ok(tokens) = tokenize(&MySqlDialect {}, sql) else {
+    let Ok(tokens) = tokenize(&MySqlDialect {}, sql, &mut |_| Ok(())) else {
         return Vec::new();
     };
     let lines = Lines::new(sql);
@@ -69,7 +69,7 @@ pub fn projection(sql: &str) -> Vec<String> {
 
 /// The query of CREATE ... AS query, as it was written.
 pub fn after_as(sql: &str) -> Option<&str> {
-    let tokens = tokenize(&MySqlDialect {}, sql).ok()?;
+    let tokens = tokenize(&MySqlDialect {}, sql, &mut |_| Ok(())).ok()?;
     let lines = Lines::new(sql);
     let mut depth = 0;
     let mut last = None;

@@ -5,7 +5,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use tare_mysql::interrupt;
 
-use crate::depth;
+use crate::depth::{self, Meter};
 use crate::error::{Result, at};
 use crate::grammar::Grammar;
 use crate::mode::Mode;
@@ -26,8 +26,8 @@ pub struct Reading {
 
 /// A parser, with `?` numbered in the order of the text.
 pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
-    let tokens = tokenize(&Grammar, sql)?;
-    let levels = depth::measure(&tokens)?;
+    let mut meter = Meter::default();
+    let tokens = tokenize(&Grammar, sql, &mut |token| meter.add(token))?;
     let (tokens, params, into) = tokens::prepare(tokens, mode)?;
     Ok(Reading {
         parser: Parser::new(&Grammar)
@@ -35,7 +35,7 @@ pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
             .with_tokens_with_locations(tokens),
         params,
         into,
-        levels,
+        levels: meter.levels(),
     })
 }
 

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use sqlparser::dialect::Dialect;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
-use tare_mysql::error::SqlError;
 use tare_mysql::interrupt;
 
+use crate::error::Error;
 use crate::names::Lines;
 
 /// Why a text has no tokens.
@@ -16,12 +16,16 @@ pub enum TokenizeError {
     /// The text is not SQL.
     Text(TokenizerError),
     /// The statement must end.
-    Ended(SqlError),
+    Ended(Error),
 }
 
-/// The tokens of a text.
-pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, TokenizeError> {
-    let mut tokens = read(dialect, sql)?;
+/// The tokens of a text. `check` is called with each token that sqlparser has, and its first error ends the reading.
+pub fn tokenize(
+    dialect: &dyn Dialect,
+    sql: &str,
+    check: &mut dyn FnMut(&Token) -> Result<(), Error>,
+) -> Result<Vec<TokenWithSpan>, TokenizeError> {
+    let mut tokens = read(dialect, sql, check)?;
     if sql.contains('\\') {
         correct_escapes(sql, &mut tokens);
     }
@@ -32,14 +36,21 @@ pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, 
 }
 
 /// The tokens that sqlparser has.
-fn read(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, TokenizeError> {
+fn read(
+    dialect: &dyn Dialect,
+    sql: &str,
+    check: &mut dyn FnMut(&Token) -> Result<(), Error>,
+) -> Result<Vec<TokenWithSpan>, TokenizeError> {
     /// Leaves the tokenizer by a panic: it has no other early exit.
-    struct StatementEnd(SqlError);
+    struct StatementEnd(Error);
     let mut tokens = Vec::new();
     let all = catch_unwind(AssertUnwindSafe(|| {
         Tokenizer::new(dialect, sql).tokenize_with_location_into_buf_with_mapper(
             &mut tokens,
-            |token| match interrupt::check_step() {
+            |token| match interrupt::check_step()
+                .map_err(Error::from)
+                .and_then(|()| check(&token.token))
+            {
                 Ok(()) => token,
                 Err(error) => resume_unwind(Box::new(StatementEnd(error))),
             },
@@ -110,7 +121,7 @@ fn may_differ(token: &Token) -> bool {
 
 /// The tokens of MySQL's that sqlparser reads as one operator of another SQL: `1<@a` is `1 < @a`. True if a
 /// variable follows.
-fn operator_parts(token: &Token) -> Option<(&'static [Token], bool)> {
+pub fn operator_parts(token: &Token) -> Option<(&'static [Token], bool)> {
     Some(match token {
         Token::ArrowAt => (&[Token::Lt], true),
         Token::CaretAt => (&[Token::Caret], true),
@@ -197,7 +208,7 @@ mod tests {
             ("'\\\\a'", "\\a"),
         ] {
             let sql = format!("SELECT 'é',\n {sql}, '\\b'");
-            let tokens = tokenize(&Grammar, &sql).expect("tokens");
+            let tokens = tokenize(&Grammar, &sql, &mut |_| Ok(())).expect("tokens");
             let texts = tokens.iter().filter_map(|token| match &token.token {
                 Token::SingleQuotedString(text)
                 | Token::DoubleQuotedString(text)

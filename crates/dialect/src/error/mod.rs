@@ -274,7 +274,7 @@ impl From<TokenizeError> for Error {
     fn from(error: TokenizeError) -> Self {
         match error {
             TokenizeError::Text(error) => Self::Syntax(Place::At(error.location)),
-            TokenizeError::Ended(error) => error.into(),
+            TokenizeError::Ended(error) => error,
         }
     }
 }

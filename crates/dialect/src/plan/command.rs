@@ -1,11 +1,49 @@
 //! Commands by MySQL's names: what counters and instruments are called after.
 
 use sqlparser::dialect::MySqlDialect;
-use sqlparser::tokenizer::{Token, Tokenizer};
+use sqlparser::tokenizer::Token;
+use tare_mysql::interrupt;
 
 use super::action::{Action, Change};
 use crate::admin::{Absent, AccountChange, EngineReport, Program, Routine, What};
 use crate::ddl::{Ddl, Maintenance};
+use crate::depth::MAX_COLUMNS;
+use crate::error::Error;
+use crate::tokenize::tokenize;
+
+/// Whether a word begins the query of an INSERT.
+fn is_query(word: &str) -> bool {
+    matches!(word, "SELECT" | "TABLE")
+}
+
+/// The words of a text, up to the last that [`Command::of_text`] needs: a refused text may have millions.
+fn first_words(text: &str) -> Vec<String> {
+    /// A list of a table's columns is before the query of an INSERT.
+    const MAX_TOKENS: usize = 4 * MAX_COLUMNS;
+    let (mut words, mut tokens) = (Vec::new(), 0);
+    let mut add_word = |token: &Token| {
+        if let Token::Word(word) = token
+            && word.quote_style.is_none()
+        {
+            words.push(word.value.to_ascii_uppercase());
+        }
+        tokens += 1;
+        let is_enough = match words.first().map(String::as_str) {
+            None => false,
+            Some("INSERT" | "REPLACE") => words.last().is_some_and(|word| is_query(word)),
+            Some("CREATE" | "ALTER" | "DROP") => words.len() > 1,
+            Some(_) => true,
+        };
+        match is_enough || tokens > MAX_TOKENS {
+            // Any error ends the reading.
+            true => Err(Error::TooDeep),
+            false => Ok(()),
+        }
+    };
+    // What cannot be read may follow the words.
+    let _ = interrupt::ignore_during(|| tokenize(&MySqlDialect {}, text, &mut add_word));
+    words
+}
 
 macro_rules! commands {
     ($($name:ident $text:literal)*) => {
@@ -161,15 +199,8 @@ impl Command {
 
     /// What a statement is called that can be read and has no plan, as of a table that does not exist.
     pub fn of_text(text: &str) -> Option<Self> {
-        let tokens = Tokenizer::new(&MySqlDialect {}, text).tokenize().ok()?;
-        let words = tokens.iter().filter_map(|token| match token {
-            Token::Word(word) if word.quote_style.is_none() => {
-                Some(word.value.to_ascii_uppercase())
-            }
-            _ => None,
-        });
-        let words: Vec<String> = words.collect();
-        let has_query = || words.iter().any(|word| word == "SELECT" || word == "TABLE");
+        let words = first_words(text);
+        let has_query = || words.last().is_some_and(|word| is_query(word));
         let second = words.get(1).map(String::as_str);
         Some(match (words.first()?.as_str(), second) {
             ("SELECT" | "WITH" | "VALUES" | "TABLE", _) => Self::Select,
@@ -288,6 +319,33 @@ impl Command {
                 },
                 What::Explain(..) => Self::ExplainOther,
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_has_its_first_words() {
+        let columns = ", c".repeat(MAX_COLUMNS - 1);
+        for (text, command) in [
+            ("SELECT * FROM t", Some(Command::Select)),
+            (" /* a */ (select 1) union", Some(Command::Select)),
+            ("INSERT INTO t VALUES (1)", Some(Command::Insert)),
+            ("REPLACE t TABLE u", Some(Command::ReplaceSelect)),
+            ("INSERT INTO `select` VALUES (1)", Some(Command::Insert)),
+            (
+                &format!("INSERT INTO t (c{columns}) SELECT 1"),
+                Some(Command::InsertSelect),
+            ),
+            ("create unique index", Some(Command::CreateIndex)),
+            ("DROP DATABASE d", None),
+            ("DO 'unterminated", Some(Command::Do)),
+            ("1", None),
+        ] {
+            assert_eq!(Command::of_text(text), command, "{text}");
         }
     }
 }
