@@ -40,40 +40,20 @@ mod tests {
             .skip(1)
             .filter(|a| !a.starts_with('-'))
             .collect();
-        let all: [(&str, fn()); 9] = [
-            (
-                "totals_are_those_of_all_processes",
-                totals_are_those_of_all_processes,
-            ),
-            ("many_children_leak_nothing", many_children_leak_nothing),
-            (
-                "killed_children_lose_their_last_event_only",
-                killed_children_lose_their_last_event_only,
-            ),
-            (
-                "a_name_has_one_number_in_all_processes",
-                a_name_has_one_number_in_all_processes,
-            ),
-            (
-                "what_a_parent_opened_is_its_own",
-                what_a_parent_opened_is_its_own,
-            ),
-            (
-                "the_segment_ends_with_the_last_process",
-                the_segment_ends_with_the_last_process,
-            ),
-            (
-                "a_killed_owner_is_replaced_by_the_oldest",
-                a_killed_owner_is_replaced_by_the_oldest,
-            ),
-            (
-                "children_of_a_parent_with_threads_do_not_record",
-                children_of_a_parent_with_threads_do_not_record,
-            ),
-            (
-                "a_bank_of_another_process_begins_at_zero",
-                a_bank_of_another_process_begins_at_zero,
-            ),
+        macro_rules! tests {
+            ($($name:ident,)*) => { [$((stringify!($name), $name as fn())),*] };
+        }
+        let all = tests![
+            a_killed_child_is_not_listed_for_long,
+            totals_are_those_of_all_processes,
+            many_children_leak_nothing,
+            killed_children_lose_their_last_event_only,
+            a_name_has_one_number_in_all_processes,
+            what_a_parent_opened_is_its_own,
+            the_segment_ends_with_the_last_process,
+            a_killed_owner_is_replaced_by_the_oldest,
+            children_of_a_parent_with_threads_do_not_record,
+            a_bank_of_another_process_begins_at_zero,
         ];
         for (name, test) in all {
             if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
@@ -223,6 +203,27 @@ mod tests {
         assert!(sockets <= 40, "{sockets} sockets");
         assert_eq!(tare.view.shared().files_used.0.load(Ordering::Relaxed), 1);
         assert_eq!(tare.losses(), []);
+    }
+
+    fn a_killed_child_is_not_listed_for_long() {
+        let tare = many_processes();
+        let child = fork(|| {
+            loop {
+                event();
+            }
+        });
+        while !processes(&tare).contains(&(child as u32)) {
+            std::thread::yield_now();
+        }
+        // SAFETY: a child of ours.
+        assert_eq!(unsafe { libc::kill(child, libc::SIGKILL) }, 0);
+        assert_eq!(wait(child), libc::SIGKILL);
+        // Fewer than come between two searches if no time passes.
+        for _ in 0..8 {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            in_child(event);
+        }
+        assert!(!processes(&tare).contains(&(child as u32)));
     }
 
     /// Everything that takes the lock, until the process is killed. `done`: the number of its events.

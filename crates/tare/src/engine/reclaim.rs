@@ -7,19 +7,24 @@ use tare_layout::account::{CHANGING, READY};
 use tare_layout::process;
 use tare_layout::slot::{FREE, LIVE, NO_BANK, STOPPED, ring};
 
+use super::clock;
 use super::slot::end_slot;
 use super::state::Engine;
 use super::tree::Tree;
 
 /// How many threads come between two searches, at least.
 const MIN_BEFORE_SEARCH: u32 = 16;
+/// How many living threads are searched in a second, because that second has passed: a process takes four
+/// system calls.
+const MAX_PER_SECOND: u32 = 64;
 
 impl Engine {
     /// A thread comes: now and then, dead processes are searched, and what they had is freed.
     pub(super) fn count_down_to_search(&self) {
         let Some(tree) = &self.tree else { return };
         let before_search = tree.before_search().load(Ordering::Relaxed);
-        match before_search.checked_sub(1) {
+        let is_late = clock::boot_s() >= tree.next_search_s().load(Ordering::Relaxed);
+        match before_search.checked_sub(1).filter(|_| !is_late) {
             Some(less) => tree.before_search().store(less, Ordering::Relaxed),
             None => self.reclaim(tree),
         }
@@ -44,6 +49,8 @@ impl Engine {
         }
         tree.before_search()
             .store(alive + MIN_BEFORE_SEARCH, Ordering::Relaxed);
+        let next_s = clock::boot_s() + 1 + alive / MAX_PER_SECOND;
+        tree.next_search_s().store(next_s, Ordering::Relaxed);
         if dead.values().any(|dead| *dead) {
             self.end_dead_sockets(&dead);
         }
@@ -269,7 +276,7 @@ mod tests {
         let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc");
         let (state, start_s) = state_and_start(&stat).expect("a state");
         assert_ne!(state, "Z");
-        assert!(start_s <= u64::from(super::super::clock::boot_s()));
+        assert!(start_s <= u64::from(clock::boot_s()));
         let odd = "7 (a b) R) Z 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 12345 0";
         assert_eq!(state_and_start(odd), Some(("Z", 123)));
     }

@@ -21,6 +21,8 @@ struct Shared {
     owner: AtomicU64,
     /// After this number of threads that come, dead processes are searched.
     before_search: AtomicU32,
+    /// The same from this second since boot on.
+    next_search_s: AtomicU32,
 }
 
 /// For how long a process waits for the lock, which others have for microseconds. One that a debugger has
@@ -114,6 +116,11 @@ impl Tree {
     /// See [`Shared::before_search`].
     pub fn before_search(&self) -> &AtomicU32 {
         &self.shared().before_search
+    }
+
+    /// See [`Shared::next_search_s`].
+    pub fn next_search_s(&self) -> &AtomicU32 {
+        &self.shared().next_search_s
     }
 }
 
