@@ -21,6 +21,7 @@ classes! {
 pub(crate) const KEY: u64 = 1;
 
 /// The local, if waits are kept and not counted.
+#[inline(always)]
 pub(crate) fn local_of_moments<'a>() -> Option<&'a Local> {
     match NOW.waits.load(Ordering::Relaxed) == ACTIVE {
         true => local(),

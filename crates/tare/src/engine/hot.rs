@@ -339,12 +339,19 @@ pub(crate) fn with(work: impl FnOnce(&Engine)) {
     }
 }
 
+/// At the level `active` each wait calls it. So it has no frame, and calls another function in all other cases.
 #[cold]
 #[inline(never)]
 fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
-    if generation == ACTIVE {
-        return None;
+    match generation {
+        ACTIVE => None,
+        _ => find_local(generation),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn find_local<'a>(generation: u32) -> Option<&'a Local> {
     HOT.with(|hot| {
         match hot.mode.get() {
             // A signal handler: the code that it interrupted may hold the lock of the engine.
