@@ -5,6 +5,8 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use engine::idle;
+
 struct Thread {
     /// Whether the thread runs Tare's code. What it calls then is Tare's own, or a signal handler's.
     is_inside: Cell<bool>,
@@ -69,11 +71,12 @@ pub fn set_woken(moment: u64) {
     WOKEN.store(moment, Ordering::Relaxed);
 }
 
-/// When the thread's poll returned, or, for a thread that does not poll, the last poll of another thread that
-/// passes on what arrives. 0 = nobody has polled.
-pub fn woken() -> u64 {
-    match THREAD.with(|thread| thread.woken.get()) {
-        0 => WOKEN.load(Ordering::Relaxed),
-        woken => woken,
-    }
+/// When what the thread reads now arrived: its poll returned then, or, for a thread that does not poll, the
+/// last poll of another thread that passes on what arrives.
+pub fn arrived() -> u64 {
+    let own = THREAD.with(|thread| thread.woken.get());
+    [own, WOKEN.load(Ordering::Relaxed)]
+        .into_iter()
+        .find(|&moment| moment != 0)
+        .unwrap_or_else(idle::now)
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use engine::wait::Wait;
 use engine::{Operation, file, socket};
 
-use crate::resp::client::Client;
+use crate::client::Client;
 
 /// Descriptors from this number on are not recorded.
 pub const MAX_DESCRIPTORS: usize = 65_536;

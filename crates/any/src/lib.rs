@@ -7,7 +7,10 @@
 //! |---|---|
 //! | hooks | the functions that the program calls: files, sockets, polls and sleeps, threads |
 //! | start | recognises the program, starts the engine, reads options |
-//! | resp | the protocol of Redis and Valkey: commands, replies, sessions |
+//! | client | a client's connection: its session and its commands |
+//! | resp | the protocol of Redis and Valkey |
+//! | memcache | the protocols of memcached |
+//! | request, text | a request's arguments; as text, and normalised |
 //! | descriptors | what is open under each file descriptor |
 //! | names | classes of instruments, by the program's name |
 //! | calls | whether the calling thread is inside of Tare; errno; panics |
@@ -33,12 +36,16 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod calls;
+mod client;
 mod descriptors;
 mod hooks;
+mod memcache;
 mod names;
 mod real;
+mod request;
 mod resp;
 mod start;
+mod text;
 
 /// Memory of Tare's own. The program's malloc cannot be used: a signal handler may call a function of
 /// [`hooks`] while the thread that it interrupted is inside of malloc.

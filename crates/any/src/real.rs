@@ -50,8 +50,8 @@ extern "C-unwind" fn missing() -> isize {
     -1
 }
 
-/// Looks up all functions. Later the first call may be that of a signal handler, or in the child of a fork, where
-/// dlsym could wait for a lock of the dynamic linker for ever.
+/// Looks up all functions. Later the first call may be that of a signal handler, or in the child of a fork,
+/// where dlsym could wait for a lock of the dynamic linker for ever.
 pub fn resolve_all() {
     unsafe extern "C" {
         // The linker defines both, as the ends of the section.

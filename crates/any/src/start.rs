@@ -3,27 +3,28 @@
 use std::ffi::{CStr, OsString};
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Config, StartError};
-use tare_image::{Linkage, engine_options, report_ignored};
+use tare_image::{CommandProtocol, Linkage, engine_options, report_ignored};
 
 use crate::calls::run_unobserved;
-use crate::{descriptors, names, resp};
+use crate::{descriptors, memcache, names, resp};
 
 /// Threads and sessions: a server has at most 10,000 clients by default.
 const MAX_THREADS: usize = 12_288;
 /// The longest part of a program's name in an instrument's.
 const MAX_NAME_BYTES: usize = 32;
 
-/// Whether accepted connections are read as Redis's protocol.
-static READS_COMMANDS: AtomicBool = AtomicBool::new(false);
+/// As which protocol accepted connections are read.
+static PROTOCOL: OnceLock<CommandProtocol> = OnceLock::new();
 /// Whether the program has not begun to wait for clients.
 static MAY_DAEMONIZE: AtomicBool = AtomicBool::new(false);
 
-/// Whether accepted connections are read as Redis's protocol.
-pub fn reads_commands() -> bool {
-    READS_COMMANDS.load(Ordering::Relaxed)
+/// As which protocol accepted connections are read.
+pub fn protocol() -> Option<CommandProtocol> {
+    PROTOCOL.get().copied()
 }
 
 /// The program waits for something to do. Until then, a fork with a single thread is that of a server that
@@ -54,10 +55,10 @@ pub fn open() {
 }
 
 fn start(name: &str) -> Result<(), StartError> {
-    let is_resp_server = is_resp_server(name);
+    let protocol = protocol_of(name);
     let mut config = Config::default();
     config.limits.threads = MAX_THREADS;
-    config.many_processes = !is_resp_server;
+    config.many_processes = protocol.is_none();
     for (option, value) in engine_options() {
         if let Err(error) = config.option(&option, &value) {
             report_ignored(error);
@@ -68,24 +69,27 @@ fn start(name: &str) -> Result<(), StartError> {
     let classes = names::create(name);
     classes.register();
     engine::thread::register(classes.main());
-    if is_resp_server {
-        resp::commands::create(classes.program());
-        READS_COMMANDS.store(true, Ordering::Relaxed);
+    if let Some(protocol) = protocol {
+        match protocol {
+            CommandProtocol::Redis => resp::commands::create(classes.program()),
+            CommandProtocol::Memcached => memcache::commands::create(classes.program()),
+        }
+        let _ = PROTOCOL.set(protocol);
         MAY_DAEMONIZE.store(true, Ordering::Relaxed);
         engine::follow_forks(true);
     }
     Ok(())
 }
 
-/// Whether the program is Redis, Valkey or one of their kin: by its name, or by two functions that they
-/// export for their modules.
-fn is_resp_server(name: &str) -> bool {
+/// The protocol of a program, by its name. Redis, Valkey and their kin are recognised also by two functions
+/// that they export for their modules.
+fn protocol_of(name: &str) -> Option<CommandProtocol> {
     let exports = |symbol: &CStr| {
         // SAFETY: a C string.
         !unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) }.is_null()
     };
-    tare_image::has_redis_name(name)
-        || exports(c"processCommand") && exports(c"readQueryFromClient")
+    let is_redis = || exports(c"processCommand") && exports(c"readQueryFromClient");
+    tare_image::command_protocol(name).or_else(|| is_redis().then_some(CommandProtocol::Redis))
 }
 
 /// The program's name as instruments have it: how it was called, without `-server`.

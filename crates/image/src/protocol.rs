@@ -108,9 +108,22 @@ pub fn short_name(path: &Path) -> String {
     name.strip_suffix("-server").unwrap_or(&name).to_owned()
 }
 
-/// Whether a program of this short name reads commands as Redis does.
-pub fn has_redis_name(short_name: &str) -> bool {
-    matches!(short_name, "redis" | "valkey" | "keydb" | "redict")
+/// A protocol whose commands libtare_any.so reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandProtocol {
+    /// Of Redis, Valkey and their kin.
+    Redis,
+    /// Of memcached: text and binary.
+    Memcached,
+}
+
+/// The protocol of a program of this short name.
+pub fn command_protocol(short_name: &str) -> Option<CommandProtocol> {
+    match short_name {
+        "redis" | "valkey" | "keydb" | "redict" => Some(CommandProtocol::Redis),
+        "memcached" => Some(CommandProtocol::Memcached),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -228,8 +228,9 @@ hooks! {
     }
 }
 
-/// The buffer of a receiving call. NULL if the call leaves the bytes in the socket, so that they come again, if
-/// they are not the connection's next bytes, or if the buffer may have fewer than the call returns.
+/// The buffer of a receiving call. NULL if the call leaves the bytes in the socket, so that they come
+/// again, if they are not the connection's next bytes, or if the buffer may have fewer than the call
+/// returns.
 fn next_bytes(buffer: *mut c_void, flags: c_int) -> *const c_void {
     match flags & (libc::MSG_PEEK | libc::MSG_OOB | libc::MSG_ERRQUEUE | libc::MSG_TRUNC) {
         0 => buffer,

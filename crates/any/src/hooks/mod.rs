@@ -14,16 +14,14 @@ mod polls;
 mod sockets;
 mod threads;
 
-pub use sockets::Address;
-
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
 use engine::wait::Wait;
 
 use crate::calls::observe;
+use crate::client::Client;
 use crate::descriptors::{self, Access, Descriptor};
-use crate::resp::client::Client;
 
 /// Declares functions of the C library, those of one type together. `|call|` calls the C library's own, with
 /// the same arguments.
@@ -100,6 +98,9 @@ impl Running {
                     client.in_session(|_| drop(wait));
                     if bytes.is_some() {
                         moved(client);
+                        if client.is_quiet() {
+                            polls::end_quiet_later(entry);
+                        }
                     }
                 }
             }

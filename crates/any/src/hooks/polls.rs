@@ -1,5 +1,6 @@
 //! Waiting for something to do, and sleeping.
 
+use std::cell::RefCell;
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
@@ -9,6 +10,7 @@ use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use super::hooks;
 use crate::calls::{observe, set_woken};
+use crate::descriptors::Descriptor;
 use crate::names::classes;
 use crate::start;
 
@@ -27,9 +29,41 @@ fn poll_with<T>(may_wait: bool, call: impl FnOnce() -> T) -> T {
     result
 }
 
+thread_local! {
+    /// Connections whose commands may have ended without a reply. Without a destructor, so that it can be
+    /// used at any time in a thread's life: its memory is not freed.
+    static QUIET: RefCell<ManuallyDrop<Vec<&'static Descriptor>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+}
+
+/// When the thread polls again, the commands of this connection have ended.
+pub(super) fn end_quiet_later(connection: &'static Descriptor) {
+    QUIET.with_borrow_mut(|quiet| {
+        if !quiet.iter().any(|other| std::ptr::eq(*other, connection)) {
+            quiet.push(connection);
+        }
+    });
+}
+
+/// Ends the commands that have ended without a reply.
+fn end_quiet() {
+    let is_still_quiet = |connection: &mut &'static Descriptor| {
+        let mut object = connection.lock();
+        let client = object.as_mut().and_then(|object| object.client());
+        client.is_some_and(|client| {
+            client.in_session(|commands| {
+                commands.end_quiet();
+                commands.is_quiet()
+            })
+        })
+    };
+    QUIET.with_borrow_mut(|quiet| quiet.retain_mut(is_still_quiet));
+}
+
 fn begin_idle() -> Option<ManuallyDrop<Wait>> {
     observe(|| {
         start::is_serving();
+        end_quiet();
         Some(ManuallyDrop::new(idle::start(classes()?.idle)))
     })?
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use engine::{Operation, socket};
 use libc::{sockaddr, sockaddr_storage, socklen_t};
@@ -10,20 +10,10 @@ use libc::{sockaddr, sockaddr_storage, socklen_t};
 use super::open::open_other;
 use super::{Running, hooks};
 use crate::calls::observe;
+use crate::client::{Address, Client};
 use crate::descriptors::{self, Access, Object};
 use crate::names::classes;
-use crate::resp::client::Client;
 use crate::start;
-
-/// One end of a socket.
-pub enum Address {
-    /// IP address and port.
-    Ip(IpAddr, u16),
-    /// A Unix socket.
-    Unix,
-    /// Of another family.
-    Other,
-}
 
 /// Reads an address by a function such as getsockname.
 fn read_address(
@@ -95,7 +85,8 @@ fn accept_with(listener: c_int, call: impl FnOnce() -> c_int) -> c_int {
         observe(|| {
             let Some(classes) = classes() else { return };
             let address = read_address(descriptor, libc::getpeername);
-            let client = start::reads_commands().then(|| Box::new(Client::new(&address)));
+            let client =
+                start::protocol().map(|protocol| Box::new(Client::new(&address, protocol)));
             put(descriptor, classes.client, &address, client);
         });
     }

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use engine::{Class, Kind};
 
-use super::requests::Request;
 use crate::names::create_class;
+use crate::request::Request;
 
 /// Names in lower case, each with the positions of the first and the last key and the step between keys, as
 /// the command COMMAND answers them. 0 = there are no keys at fixed positions.

@@ -2,14 +2,14 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | client | a connection: its session, its running commands, its user, name and database |
 //! | commands | the commands, their classes and where their keys are |
+//! | pipeline | the commands of a connection that run; its user, name and database |
 //! | replies | reads replies: where each ends, and whether it is an error |
 //! | requests | reads requests |
 //! | text | a command as text, and its normalised form |
 
-pub mod client;
 pub mod commands;
+pub mod pipeline;
 mod replies;
 mod requests;
 mod text;

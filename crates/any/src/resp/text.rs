@@ -1,121 +1,29 @@
-//! A command as text, and its normalised form, the digest's text: `GET user:?`.
+//! A command of Redis as text, and its normalised form.
 
 use super::commands::Command;
-use super::requests::Request;
-
-/// The longest part of a key that stays as it is. Longer ones are values.
-const MAX_PART_BYTES: usize = 24;
-/// What separates the parts of a key.
-const SEPARATORS: &[u8] = b":./|{}#@";
+use crate::request::Request;
+use crate::text::{write_arguments, write_keys};
 
 /// Writes a command as redis-cli takes it. Arguments are cut, and those of commands that take passwords are
 /// left out.
 pub fn write_text(command: &Command, request: &Request, into: &mut String) {
-    into.clear();
-    if command.is_secret {
-        into.push_str(&command.name);
-        if request.count() > command.words {
-            into.push_str(" ...");
-        }
-        return;
+    if !command.is_secret {
+        return write_arguments(request, into);
     }
-    for number in 0..request.stored() {
-        if number != 0 {
-            into.push(' ');
-        }
-        write_argument(request.argument(number), into);
-        if request.is_cut(number) {
-            into.push_str("...");
-        }
-    }
-    if request.stored() < request.count() {
+    into.push_str(&command.name);
+    if request.count() > command.words {
         into.push_str(" ...");
     }
-}
-
-fn write_argument(argument: &[u8], into: &mut String) {
-    let is_plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\');
-    if !argument.is_empty() && argument.iter().all(is_plain) {
-        return into.extend(argument.iter().map(|&byte| char::from(byte)));
-    }
-    into.push('"');
-    for chunk in argument.utf8_chunks() {
-        for char in chunk.valid().chars() {
-            match char {
-                '"' | '\\' => into.extend(['\\', char]),
-                '\n' => into.push_str("\\n"),
-                '\r' => into.push_str("\\r"),
-                '\t' => into.push_str("\\t"),
-                _ if char.is_control() => {
-                    into.extend(format!("\\x{:02x}", u32::from(char)).chars())
-                }
-                _ => into.push(char),
-            }
-        }
-        for byte in chunk.invalid() {
-            into.extend(format!("\\x{byte:02x}").chars());
-        }
-    }
-    into.push('"');
 }
 
 /// Writes the command's name and the shapes of its keys. Other arguments are one `?`.
 pub fn write_shape(command: &Command, request: &Request, into: &mut String) {
-    into.clear();
     into.push_str(&command.name);
     let (positions, step) = command.keys.positions(request);
-    let (mut shape, mut last) = (String::new(), None::<String>);
-    let mut is_repeated = false;
-    for number in positions
-        .clone()
-        .step_by(step)
-        .take_while(|&number| number < request.stored())
-    {
-        shape.clear();
-        write_key(request.argument(number), request.is_cut(number), &mut shape);
-        if last.as_ref() == Some(&shape) {
-            is_repeated = true;
-            continue;
-        }
-        into.push(' ');
-        into.push_str(&shape);
-        last = Some(std::mem::take(&mut shape));
-    }
-    if is_repeated {
-        into.push_str(" ...");
-    }
-    let keys = positions.clone().step_by(step).count();
-    if request.count() > command.words + keys {
+    let keys = positions.step_by(step);
+    write_keys(request, keys.clone(), into);
+    if request.count() > command.words + keys.count() {
         into.push_str(" ?");
-    }
-}
-
-/// Writes a key, with `?` in place of each part that is a value: parts with digits, long ones, and those with
-/// other characters than letters, `_` and `-`.
-fn write_key(key: &[u8], is_cut: bool, into: &mut String) {
-    let mut rest = key;
-    loop {
-        let end = rest.iter().position(|byte| SEPARATORS.contains(byte));
-        let part = &rest[..end.unwrap_or(rest.len())];
-        let is_last = end.is_none();
-        write_part(part, is_last && is_cut, into);
-        let Some(end) = end else { return };
-        into.push(char::from(rest[end]));
-        rest = &rest[end + 1..];
-    }
-}
-
-fn write_part(part: &[u8], is_cut: bool, into: &mut String) {
-    let is_name = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-');
-    let name = part.iter().take_while(|byte| is_name(byte)).count();
-    let rest = &part[name..];
-    let is_numbered = rest.iter().all(u8::is_ascii_digit);
-    if is_cut || name > MAX_PART_BYTES || !is_numbered {
-        return into.push('?');
-    }
-    into.extend(part[..name].iter().map(|&byte| char::from(byte)));
-    if !rest.is_empty() {
-        into.push('?');
     }
 }
 

@@ -1,5 +1,5 @@
 //! `tare run` of a program that is no MySQL or MariaDB server: libtare_any.so observes its calls of the C
-//! library, and the commands of Redis and Valkey.
+//! library, and the commands of Redis, Valkey and memcached.
 
 use std::ffi::OsString;
 use std::fs::Metadata;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::getxattr;
 use rustix::process::{getegid, geteuid};
-use tare_image::{Linkage, PRELOAD, has_redis_name, is_launcher, short_name};
+use tare_image::{CommandProtocol, Linkage, PRELOAD, command_protocol, is_launcher, short_name};
 
 use super::{Plan, Requirements, find, preload_list};
 
@@ -90,10 +90,13 @@ fn file_name(path: &Path) -> String {
 /// What is recorded of a program, in a line.
 fn remark(path: &Path) -> String {
     let name = file_name(path);
-    match has_redis_name(&short_name(path)) {
-        true => format!(
+    match command_protocol(&short_name(path)) {
+        Some(CommandProtocol::Redis) => format!(
             "{name}: commands with users and databases, {CALLS} are recorded; not commands within scripts, TLS, {UNSEEN}"
         ),
-        false => format!("{name}: {CALLS} are recorded; not {UNSEEN} {OF_THREADS}"),
+        Some(CommandProtocol::Memcached) => {
+            format!("{name}: commands, {CALLS} are recorded; not locks, UDP, TLS, {UNSEEN}")
+        }
+        None => format!("{name}: {CALLS} are recorded; not {UNSEEN} {OF_THREADS}"),
     }
 }

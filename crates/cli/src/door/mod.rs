@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tare_image::{
-    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, has_redis_name, has_server_name,
-    is_short_lived, short_name,
+    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, command_protocol,
+    has_server_name, is_short_lived, short_name,
 };
 
 use crate::exit::{Failure, NOT_SERVED};
@@ -70,10 +70,10 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Plan, F
     let arguments = command[1..].to_vec();
     match prepare(command, requirements) {
         Ok(Some(plan)) => Ok(plan),
-        Ok(None) if requirements.require && !is_redis(&command[0]) => Err(Failure::new(
+        Ok(None) if requirements.require && !has_read_protocol(&command[0]) => Err(Failure::new(
             NOT_SERVED,
             format!(
-                "{} is not a MySQL, MariaDB, Redis or Valkey server; if it is a script that starts one, name the server with --server PATH",
+                "{} is not a MySQL, MariaDB, Redis, Valkey or memcached server; if it is a script that starts one, name the server with --server PATH",
                 command[0].to_string_lossy()
             ),
         )),
@@ -107,9 +107,9 @@ fn unchanged(arguments: Vec<OsString>, why: &str) -> Plan {
     }
 }
 
-/// Whether a command's name is that of Redis or Valkey.
-fn is_redis(command: &OsStr) -> bool {
-    has_redis_name(&short_name(Path::new(command)))
+/// Whether a command has the name of a server whose protocol libtare_any.so reads.
+fn has_read_protocol(command: &OsStr) -> bool {
+    command_protocol(&short_name(Path::new(command))).is_some()
 }
 
 /// `None` if the command is no server. The error says why a server starts unchanged.

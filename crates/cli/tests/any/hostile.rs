@@ -1,7 +1,7 @@
 //! Clients of Redis that send what no client should. The server answers all others, and their commands count.
 
 use super::client::{Reply, encode, ok, words};
-use super::server::Redis;
+use super::server::Server;
 use super::support::wait_for;
 
 /// More commands than a connection may have without replies.
@@ -9,7 +9,7 @@ const PIPELINE: usize = 270_000;
 
 #[test]
 fn malformed_requests_end_only_their_connections() {
-    let redis = Redis::start(&[], &[]);
+    let redis = Server::redis(&[], &[]);
     let long_line = vec![b'x'; 70_000];
     let long_number = [b"*".to_vec(), vec![b'1'; 70_000]].concat();
     let requests: [&[u8]; 9] = [
@@ -44,7 +44,7 @@ fn malformed_requests_end_only_their_connections() {
 
 #[test]
 fn a_pipeline_without_end_does_not_stop_the_server() {
-    let redis = Redis::start(&[], &[]);
+    let redis = Server::redis(&[], &[]);
     let mut hostile = redis.connect();
     hostile.send(&words("BLPOP never 0"));
     hostile.send(&b"PING\r\n".repeat(PIPELINE));
@@ -69,7 +69,7 @@ fn a_pipeline_without_end_does_not_stop_the_server() {
 
 #[test]
 fn replies_of_any_shape_are_passed_on() {
-    let redis = Redis::start(&[], &[]);
+    let redis = Server::redis(&[], &[]);
     let mut client = redis.connect();
     let errors = "local t = {} for i = 1, 9999 do t[i] = {err = 'x'} end return t";
     client.send(&encode(&[b"EVAL", errors.as_bytes(), b"0"]));
@@ -86,7 +86,7 @@ fn replies_of_any_shape_are_passed_on() {
 
 #[test]
 fn a_client_that_disappears_leaves_no_session() {
-    let redis = Redis::start(&[], &[]);
+    let redis = Server::redis(&[], &[]);
     for bytes in [
         &b"*2\r\n$3\r\nGET\r\n$100\r\nx"[..],
         b"MULTI\r\nSET k x\r\n",

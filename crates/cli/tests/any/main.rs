@@ -1,7 +1,8 @@
-//! `tare run` of programs that know nothing of Tare: Redis, PostgreSQL, and small programs.
+//! `tare run` of programs that know nothing of Tare: Redis, memcached, PostgreSQL, and small programs.
 
 mod client;
 mod hostile;
+mod memcached;
 mod postgres;
 mod processes;
 mod programs;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::client::{Client, Reply, encode, ok, words};
-use super::server::Redis;
+use super::server::Server;
 use super::support::{self, wait_for};
 use super::{STATEMENTS, rows, statements};
 
 /// Commands of every form that the protocol has.
-fn run_commands(redis: &Redis) {
+fn run_commands(redis: &Server) {
     let mut client = redis.connect();
     for number in 0..200 {
         assert_eq!(client.call(&format!("SET user:{number} x")), ok());
@@ -100,7 +100,7 @@ fn run_commands(redis: &Redis) {
 
 #[test]
 fn counts_are_the_servers_own() {
-    let redis = Redis::start(&[], &["--appendonly", "yes"]);
+    let redis = Server::redis(&[], &["--appendonly", "yes"]);
     run_commands(&redis);
     let own = redis.connect().command_statistics();
     let mut recorded = redis.statements();
@@ -126,7 +126,7 @@ fn counts_are_the_servers_own() {
 
 #[test]
 fn texts_users_and_databases_are_recorded() {
-    let redis = Redis::start(&[], &[]);
+    let redis = Server::redis(&[], &[]);
     redis.execute("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'");
     let mut client = redis.connect();
     client.send(&encode(&[
@@ -196,7 +196,7 @@ fn texts_users_and_databases_are_recorded() {
 
 #[test]
 fn values_are_unchanged_and_children_do_not_disturb() {
-    let redis = Redis::start(&[], &["--appendonly", "yes"]);
+    let redis = Server::redis(&[], &["--appendonly", "yes"]);
     let mut client = redis.connect();
     let value = |size: usize| -> Vec<u8> { (0..size).map(|at| (at * 31 + size) as u8).collect() };
     let sizes = [
@@ -240,7 +240,7 @@ fn values_are_unchanged_and_children_do_not_disturb() {
 
 #[test]
 fn a_killed_server_leaves_its_segment() {
-    let mut redis = Redis::start(&[], &[]);
+    let mut redis = Server::redis(&[], &[]);
     let mut client = redis.connect();
     for number in 0..100 {
         client.call(&format!("SET k{number} x"));
@@ -264,7 +264,7 @@ fn a_killed_server_leaves_its_segment() {
 
 #[test]
 fn a_thousand_connections_have_sessions_of_their_own() {
-    let redis = Redis::start(&[], &["--maxclients", "2000"]);
+    let redis = Server::redis(&[], &["--maxclients", "2000"]);
     let mut clients: Vec<Client> = (0..1_000).map(|_| redis.connect()).collect();
     for (number, client) in clients.iter_mut().enumerate() {
         client.send(&words(&format!("SET k{number} x")));
@@ -285,7 +285,7 @@ fn a_thousand_connections_have_sessions_of_their_own() {
 #[test]
 fn every_level_records_and_serves() {
     for rule in ["active", "1/2", "budget 1 %"] {
-        let redis = Redis::start(&["--sampling", rule], &[]);
+        let redis = Server::redis(&["--sampling", rule], &[]);
         let mut client = redis.connect();
         for number in 0..300 {
             assert_eq!(client.call(&format!("SET k{number} x")), ok());

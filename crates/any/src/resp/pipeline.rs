@@ -1,4 +1,4 @@
-//! A client's connection: its session, its commands that run, its user, name and database.
+//! The commands of a connection that run, and what they change: its user, name and database.
 //!
 //! A command begins when the poll returned after which it was read, and ends when its reply was written: the
 //! time that it waited in the program's own queue counts. Commands of a pipeline begin together and end one
@@ -7,26 +7,16 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use engine::Command as State;
 use engine::statement::{self, Statement};
-use engine::thread::{self, ConnectionType, ThreadSession};
-use engine::{Command as State, idle};
 
 use super::commands::{self, Command, Effect};
 use super::replies::{self, Reply};
-use super::requests::{self, Request};
-use super::text;
-use crate::calls::woken;
-use crate::descriptors::Access;
-use crate::hooks::Address;
-use crate::names::classes;
-
-/// A session, and what runs in it.
-pub struct Client {
-    session: Option<ThreadSession>,
-    commands: Commands,
-}
+use super::{requests, text};
+use crate::calls::arrived;
+use crate::client::{MAX_PENDING, MAX_SPARE, MAX_STORED_BYTES, Protocol, Session, fail};
+use crate::request::Request;
 
 /// A command that was read and has had no reply.
 struct Pending {
@@ -49,6 +39,7 @@ enum Replies {
     Stream,
 }
 
+/// The commands of a connection.
 pub struct Commands {
     requests: requests::Parser,
     replies: replies::Parser,
@@ -64,45 +55,18 @@ pub struct Commands {
     queued: Option<Vec<Pending>>,
     /// Bytes of memory that the arguments of pending and queued commands take.
     stored: usize,
-    /// Whether the session has a place of its own: a statement can run there while others run elsewhere.
-    has_session: bool,
-    host: String,
-    user: String,
+    session: Session,
     name: String,
     library: [String; 2],
-    /// Buffers.
-    text: String,
-    shape: String,
 }
-
-// SAFETY: of the parts only `running` is bound to a thread. It is bound to the session's place in the segment,
-// which any thread can enter, and is used only in the session (`Client::in_session`): the engine compares the
-// place with that of the calling thread.
-unsafe impl Send for Client {}
 
 /// The user before AUTH.
 const DEFAULT_USER: &str = "default";
-/// The most commands of a connection that wait for replies or for EXEC. A client that sends more and reads
-/// nothing must not fill the memory; its further commands are not read.
-const MAX_PENDING: usize = 1 << 18;
-/// The most bytes of memory for their arguments. Further commands have no text.
-const MAX_STORED_BYTES: usize = 1 << 20;
-/// An empty list of pending commands keeps the memory for so many.
-const MAX_SPARE: usize = 1024;
 
-/// The number of the last connection.
-static LAST_CONNECTION: AtomicU64 = AtomicU64::new(0);
-
-impl Client {
-    /// A connection from this address.
-    pub fn new(address: &Address) -> Self {
-        let host = match address {
-            Address::Ip(ip, _) if ip.is_loopback() => "localhost".to_owned(),
-            Address::Ip(ip, _) => ip.to_string(),
-            Address::Unix | Address::Other => "localhost".to_owned(),
-        };
-        let mut session = classes().map(|classes| ThreadSession::new(classes.session));
-        let commands = Commands {
+impl Commands {
+    /// Those of a connection that has this session.
+    pub fn new(session: Session) -> Self {
+        Self {
             requests: requests::Parser::default(),
             replies: replies::Parser::default(),
             mode: Replies::On,
@@ -112,69 +76,24 @@ impl Client {
             pending: VecDeque::new(),
             queued: None,
             stored: 0,
-            has_session: session.as_ref().is_some_and(|session| session.id() != 0),
-            host,
-            user: String::new(),
+            session,
             name: String::new(),
             library: Default::default(),
-            text: String::new(),
-            shape: String::new(),
-        };
-        if let Some(session) = &mut session
-            && commands.has_session
-        {
-            session.set_processlist_id(LAST_CONNECTION.fetch_add(1, Ordering::Relaxed) + 1);
-            let _entered = session.enter();
-            thread::set_connection_type(match address {
-                Address::Ip(..) => ConnectionType::TcpIp,
-                Address::Unix | Address::Other => ConnectionType::Socket,
-            });
         }
-        let mut client = Self { session, commands };
-        client.in_session(|commands| {
-            commands.set_user(DEFAULT_USER);
-            commands.set_database("0");
-            commands.set_state(State::Sleep);
-        });
-        client
-    }
-
-    /// Calls `work` in the session. If it has no place, `work` is called all the same.
-    #[inline]
-    pub fn in_session<T>(&mut self, work: impl FnOnce(&mut Commands) -> T) -> T {
-        let _entered = match &mut self.session {
-            Some(session) if self.commands.has_session => Some(session.enter()),
-            _ => None,
-        };
-        work(&mut self.commands)
-    }
-
-    /// Bytes were read or written.
-    pub fn moved(&mut self, access: Access, bytes: &[u8]) {
-        if self.commands.is_lost {
-            return;
-        }
-        self.in_session(|commands| match access {
-            Access::In => commands.receive(bytes),
-            Access::Out => commands.send(bytes),
-            Access::Other(_) => {}
-        });
-    }
-
-    /// Bytes were moved that nobody saw.
-    pub fn lose_track(&mut self) {
-        self.in_session(Commands::lose_track);
     }
 }
 
-impl Drop for Client {
-    fn drop(&mut self) {
-        // Its commands were executed: the program closes the connection.
-        self.in_session(Commands::lose_track);
+impl Protocol for Commands {
+    fn open(&mut self) {
+        self.session.set_user(DEFAULT_USER);
+        self.set_database("0");
+        self.session.set_state(State::Sleep);
     }
-}
 
-impl Commands {
+    fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
     fn receive(&mut self, bytes: &[u8]) {
         let mut parser = mem::take(&mut self.requests);
         match parser.read(bytes, |request| self.begin(request)) {
@@ -194,7 +113,6 @@ impl Commands {
         }
     }
 
-    /// From now on nothing is read. Commands without a reply end.
     fn lose_track(&mut self) {
         self.is_lost = true;
         while let Some(pending) = self.pending.pop_front() {
@@ -204,17 +122,15 @@ impl Commands {
         self.pending = VecDeque::new();
         self.requests = requests::Parser::default();
         self.replies = replies::Parser::default();
-        self.set_state(State::Sleep);
+        self.session.set_state(State::Sleep);
     }
+}
 
+impl Commands {
     /// A command has arrived.
     fn begin(&mut self, mut request: Request) {
         let Some(command) = commands::find(&request).filter(|_| !self.is_lost) else {
             return;
-        };
-        let since = match woken() {
-            0 => idle::now(),
-            woken => woken,
         };
         let is_silent = self.is_silent(command, &request);
         if command.effect == Effect::Stream {
@@ -227,14 +143,14 @@ impl Commands {
         self.pending.push_back(Pending {
             command,
             request,
-            since,
+            since: arrived(),
             is_silent,
         });
         let queued = self.queued.as_ref().map_or(0, Vec::len);
         if self.pending.len() + queued > MAX_PENDING {
             self.lose_track();
         } else if self.pending.len() == 1 {
-            self.set_state(State::Query);
+            self.session.set_state(State::Query);
             self.run_first();
         }
     }
@@ -264,9 +180,8 @@ impl Commands {
     fn run_first(&mut self) {
         while let Some(first) = self.pending.front() {
             if !first.is_silent {
-                if self.has_session {
-                    let running = self.start(0);
-                    self.running = running;
+                if self.session.is_recorded() {
+                    self.running = Some(first.start(true, &mut self.session));
                 }
                 return;
             }
@@ -277,13 +192,7 @@ impl Commands {
         if self.pending.capacity() > MAX_SPARE {
             self.pending = VecDeque::new();
         }
-        self.set_state(State::Sleep);
-    }
-
-    /// Starts the statement of a pending command.
-    fn start(&mut self, number: usize) -> Option<Statement> {
-        let pending = self.pending.get(number)?;
-        Some(start(pending, true, (&mut self.text, &mut self.shape)))
+        self.session.set_state(State::Sleep);
     }
 
     /// A reply was written.
@@ -306,14 +215,14 @@ impl Commands {
     fn finish(&mut self, pending: Pending, reply: Option<&Reply>) {
         let statement = match self.running.take() {
             Some(statement) => statement,
-            None => start(&pending, true, (&mut self.text, &mut self.shape)),
+            None => pending.start(true, &mut self.session),
         };
         self.stored -= pending.request.size();
         let Some(reply) = reply else {
             return;
         };
         if reply.is_error() {
-            fail(&statement, pending.command, &reply.line);
+            pending.fail(&statement, &reply.line);
             if pending.command.effect == Effect::Exec {
                 drop(self.end_transaction());
             }
@@ -342,9 +251,9 @@ impl Commands {
             return;
         }
         for (number, pending) in (0u64..).zip(&queued) {
-            let statement = start(pending, false, (&mut self.text, &mut self.shape));
+            let statement = pending.start(false, &mut self.session);
             if let Some((_, text)) = reply.errors.iter().find(|(element, _)| *element == number) {
-                fail(&statement, pending.command, text);
+                pending.fail(&statement, text);
             }
         }
     }
@@ -362,8 +271,8 @@ impl Commands {
         let request = &pending.request;
         let text = |number| request.text(number).unwrap_or("?").to_owned();
         match pending.command.effect {
-            Effect::Auth if request.count() == 2 => self.set_user(DEFAULT_USER),
-            Effect::Auth => self.set_user(&text(1)),
+            Effect::Auth if request.count() == 2 => self.session.set_user(DEFAULT_USER),
+            Effect::Auth => self.session.set_user(&text(1)),
             Effect::Hello => self.greet(request),
             Effect::Select => self.set_database(&text(1)),
             Effect::SetName => {
@@ -385,7 +294,7 @@ impl Commands {
                 self.is_subscribed = false;
                 self.name.clear();
                 self.set_attributes();
-                self.set_user(DEFAULT_USER);
+                self.session.set_user(DEFAULT_USER);
                 self.set_database("0");
             }
             Effect::Subscribe => self.is_subscribed = true,
@@ -400,7 +309,7 @@ impl Commands {
             match request.argument(number).to_ascii_lowercase().as_slice() {
                 b"auth" => {
                     let user = request.text(number + 1).unwrap_or("?").to_owned();
-                    self.set_user(&user);
+                    self.session.set_user(&user);
                     number += 3;
                 }
                 b"setname" => {
@@ -413,123 +322,91 @@ impl Commands {
         }
     }
 
-    fn set_user(&mut self, user: &str) {
-        if self.has_session && self.user != user {
-            user.clone_into(&mut self.user);
-            thread::set_account(user, &self.host);
-        }
-    }
-
     fn set_database(&self, number: &str) {
-        if self.has_session {
-            thread::set_db(&format!("db{number}"));
-        }
-    }
-
-    fn set_state(&self, state: State) {
-        if self.has_session {
-            thread::set_command(state);
-        }
+        self.session.set_database(&format!("db{number}"));
     }
 
     fn set_attributes(&self) {
-        if !self.has_session {
-            return;
-        }
         let [library, version] = &self.library;
-        let attributes = [
+        self.session.set_attributes(&[
             ("program_name", &self.name),
             ("_client_name", library),
             ("_client_version", version),
-        ];
-        let lines = attributes.iter().filter(|(_, value)| !value.is_empty());
-        let lines: Vec<String> = lines
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        thread::set_attributes(&lines.join("\n"));
+        ]);
     }
 }
 
-/// Starts a command's statement. `has_waited`: it began when it arrived, otherwise now.
-fn start(
-    pending: &Pending,
-    has_waited: bool,
-    (text, shape): (&mut String, &mut String),
-) -> Statement {
-    let class = pending.command.class;
-    let statement = match has_waited {
-        true => statement::start_since(class, pending.since),
-        false => statement::start(class),
-    };
-    if statement.is_recorded() && pending.request.count() != 0 {
-        text::write_text(pending.command, &pending.request, text);
-        statement.text_only(text);
-        if statement.wants_digest() && !statement.is_active() {
-            text::write_shape(pending.command, &pending.request, shape);
-            statement.digest_by_shape(shape, text);
+impl Pending {
+    /// Starts its statement. `has_waited`: it began when it arrived, otherwise now.
+    fn start(&self, has_waited: bool, session: &mut Session) -> Statement {
+        let (command, request) = (self.command, &self.request);
+        let statement = match has_waited {
+            true => statement::start_since(command.class, self.since),
+            false => statement::start(command.class),
+        };
+        if request.count() != 0 {
+            session.describe(
+                &statement,
+                |text| text::write_text(command, request, text),
+                |shape| text::write_shape(command, request, shape),
+            );
         }
+        statement
     }
-    statement
-}
 
-/// MySQL's number for errors that have none: ER_UNKNOWN_ERROR.
-const UNKNOWN_ERROR: u32 = 1105;
-
-/// The command was answered by an error. Its text may quote what is secret; the first word is the error's code.
-fn fail(statement: &Statement, command: &Command, text: &str) {
-    let end = match command.is_secret {
-        true => text.find(' ').unwrap_or(text.len()),
-        false => text.len(),
-    };
-    statement.error(UNKNOWN_ERROR, "HY000", &text[..end]);
+    /// Its statement was answered by an error. The text may quote what is secret; the first word is the
+    /// error's code.
+    fn fail(&self, statement: &Statement, text: &str) {
+        let end = match self.command.is_secret {
+            true => text.find(' ').unwrap_or(text.len()),
+            false => text.len(),
+        };
+        fail(statement, &text[..end]);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::Address;
 
-    fn client() -> Client {
+    fn commands() -> Commands {
         commands::create("test");
-        Client::new(&Address::Unix)
+        Commands::new(Session::new(&Address::Unix, false))
     }
 
     #[test]
     fn a_client_that_reads_no_reply_takes_bounded_memory() {
-        let mut client = client();
+        let mut commands = commands();
         let argument = format!("$128\r\n{}\r\n", "x".repeat(128));
         let long = format!("*64\r\n{}", argument.repeat(64));
         for _ in 0..1000 {
-            client.moved(Access::In, long.as_bytes());
+            commands.receive(long.as_bytes());
         }
-        let commands = &client.commands;
         assert!(commands.stored <= MAX_STORED_BYTES && commands.stored > MAX_STORED_BYTES / 2);
         assert_eq!(commands.pending.len(), 1000);
         // Replies give the memory back.
-        client.moved(Access::Out, "-ERR no\r\n".repeat(1000).as_bytes());
-        assert_eq!(
-            (client.commands.stored, client.commands.pending.len()),
-            (0, 0)
-        );
-        client.moved(Access::In, "PING\r\n".repeat(MAX_PENDING).as_bytes());
-        assert_eq!(client.commands.pending.len(), MAX_PENDING);
-        client.moved(Access::In, "PING\r\n".repeat(1000).as_bytes());
-        let commands = &client.commands;
+        commands.send("-ERR no\r\n".repeat(1000).as_bytes());
+        assert_eq!((commands.stored, commands.pending.len()), (0, 0));
+        commands.receive("PING\r\n".repeat(MAX_PENDING).as_bytes());
+        assert_eq!(commands.pending.len(), MAX_PENDING);
+        commands.receive("PING\r\n".repeat(1000).as_bytes());
         assert!(commands.is_lost && commands.pending.capacity() == 0);
         assert_eq!(commands.stored, 0);
     }
 
     #[test]
     fn a_transaction_without_an_end_takes_bounded_memory() {
-        let mut client = client();
-        client.moved(Access::In, b"MULTI\r\n");
-        client.moved(Access::Out, b"+OK\r\n");
+        let mut commands = commands();
+        commands.receive(b"MULTI\r\n");
+        commands.send(b"+OK\r\n");
         for _ in 0..MAX_PENDING {
-            assert!(!client.commands.is_lost);
-            client.moved(Access::In, b"GET user:17\r\n");
-            client.moved(Access::Out, b"+QUEUED\r\n");
+            assert!(!commands.is_lost);
+            commands.receive(b"GET user:17\r\n");
+            commands.send(b"+QUEUED\r\n");
         }
-        client.moved(Access::In, b"GET user:17\r\n");
-        assert!(client.commands.is_lost && client.commands.queued.is_none());
-        assert_eq!(client.commands.stored, 0);
+        commands.receive(b"GET user:17\r\n");
+        assert!(commands.is_lost && commands.queued.is_none());
+        assert_eq!(commands.stored, 0);
     }
 }
