@@ -37,7 +37,7 @@ build: ## build target/release/tare, libtare_psi.so for MySQL and MariaDB server
 	$(call as_packaged,RELEASE) $(CARGO) build --release -p tare-psi -p tare-any
 
 # Lint is part of the tests: what CI refuses, `make test` refuses.
-test: check deps lint unit loom ## everything that must pass, `check` and `lint` included (under 30 minutes on 2 cores)
+test: style deps lint unit loom ## everything that must pass, with all that `check` and `lint` do (under 30 minutes on 2 cores)
 	@scripts/left-out $(UNIT_LOG)
 	@cat $(LEFT_OUT_SERVERS)
 
