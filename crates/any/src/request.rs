@@ -36,6 +36,13 @@ impl Request {
         &self.bytes[start as usize..end as usize]
     }
 
+    /// Removes the arguments, and keeps their memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.count = 0;
+    }
+
     /// Bytes of memory that its arguments take.
     pub fn size(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<(u32, bool)>()

@@ -64,6 +64,7 @@ fn start(name: &str) -> Result<(), StartError> {
             report_ignored(error);
         }
     }
+    engine::Source::only_in_c();
     engine::start(config)?;
     descriptors::claim();
     let classes = names::create(name);

@@ -4,8 +4,39 @@ use crate::request::Request;
 
 /// The longest part of a key that stays as it is. Longer ones are values.
 const MAX_PART_BYTES: usize = 24;
-/// What separates the parts of a key.
-const SEPARATORS: &[u8] = b":./|{}#@";
+/// Kinds of bytes, as bits.
+const SEPARATOR: u8 = 1;
+const NAME: u8 = 2;
+const DIGIT: u8 = 4;
+/// Needs no quotes.
+const PLAIN: u8 = 8;
+
+/// The kinds of each byte.
+static KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let char = byte as u8;
+        if matches!(char, b':' | b'.' | b'/' | b'|' | b'{' | b'}' | b'#' | b'@') {
+            kinds[byte] |= SEPARATOR;
+        }
+        if char.is_ascii_alphabetic() || matches!(char, b'_' | b'-') {
+            kinds[byte] |= NAME;
+        }
+        if char.is_ascii_digit() {
+            kinds[byte] |= DIGIT;
+        }
+        if char.is_ascii_graphic() && !matches!(char, b'"' | b'\'' | b'\\') {
+            kinds[byte] |= PLAIN;
+        }
+        byte += 1;
+    }
+    kinds
+};
+
+fn is_of(byte: u8, kinds: u8) -> bool {
+    KINDS[usize::from(byte)] & kinds != 0
+}
 
 /// Appends the arguments, which are cut.
 pub fn write_arguments(request: &Request, into: &mut String) {
@@ -24,9 +55,8 @@ pub fn write_arguments(request: &Request, into: &mut String) {
 }
 
 fn write_argument(argument: &[u8], into: &mut String) {
-    let is_plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\');
-    if !argument.is_empty() && argument.iter().all(is_plain) {
-        return into.extend(argument.iter().map(|&byte| char::from(byte)));
+    if !argument.is_empty() && argument.iter().all(|&byte| is_of(byte, PLAIN)) {
+        return push_ascii(argument, into);
     }
     into.push('"');
     for chunk in argument.utf8_chunks() {
@@ -52,18 +82,17 @@ fn write_argument(argument: &[u8], into: &mut String) {
 /// Appends the shapes of the keys, which are these arguments. Consecutive ones of the same shape are there
 /// once.
 pub fn write_keys(request: &Request, keys: impl Iterator<Item = usize>, into: &mut String) {
-    let (mut shape, mut last) = (String::new(), None::<String>);
-    let mut is_repeated = false;
+    let (mut last, mut is_repeated) = (0..0, false);
     for number in keys.take_while(|&number| number < request.stored()) {
-        shape.clear();
-        write_key(request.argument(number), request.is_cut(number), &mut shape);
-        if last.as_ref() == Some(&shape) {
-            is_repeated = true;
-            continue;
-        }
+        let start = into.len();
         into.push(' ');
-        into.push_str(&shape);
-        last = Some(std::mem::take(&mut shape));
+        write_key(request.argument(number), request.is_cut(number), into);
+        if into[start..] == into[last.clone()] {
+            into.truncate(start);
+            is_repeated = true;
+        } else {
+            last = start..into.len();
+        }
     }
     if is_repeated {
         into.push_str(" ...");
@@ -75,7 +104,7 @@ pub fn write_keys(request: &Request, keys: impl Iterator<Item = usize>, into: &m
 fn write_key(key: &[u8], is_cut: bool, into: &mut String) {
     let mut rest = key;
     loop {
-        let end = rest.iter().position(|byte| SEPARATORS.contains(byte));
+        let end = rest.iter().position(|&byte| is_of(byte, SEPARATOR));
         let part = &rest[..end.unwrap_or(rest.len())];
         let is_last = end.is_none();
         write_part(part, is_last && is_cut, into);
@@ -86,15 +115,20 @@ fn write_key(key: &[u8], is_cut: bool, into: &mut String) {
 }
 
 fn write_part(part: &[u8], is_cut: bool, into: &mut String) {
-    let is_name = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-');
-    let name = part.iter().take_while(|byte| is_name(byte)).count();
+    let after = part.iter().position(|&byte| !is_of(byte, NAME));
+    let name = after.unwrap_or(part.len());
     let rest = &part[name..];
-    let is_numbered = rest.iter().all(u8::is_ascii_digit);
+    let is_numbered = rest.iter().all(|&byte| is_of(byte, DIGIT));
     if is_cut || name > MAX_PART_BYTES || !is_numbered {
         return into.push('?');
     }
-    into.extend(part[..name].iter().map(|&byte| char::from(byte)));
+    push_ascii(&part[..name], into);
     if !rest.is_empty() {
         into.push('?');
     }
+}
+
+/// Appends characters of ASCII.
+fn push_ascii(bytes: &[u8], into: &mut String) {
+    into.push_str(std::str::from_utf8(bytes).unwrap_or_default());
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use engine::{Class, Kind};
+use foldhash::fast::FixedState;
 
 use crate::names::create_class;
 use crate::request::Request;
@@ -55,10 +56,12 @@ pub struct Command {
     pub is_secret: bool,
     /// Number of words of its name.
     pub words: usize,
+    /// Whether it has subcommands, each with a row of its own.
+    is_container: bool,
 }
 
 struct Table {
-    commands: HashMap<&'static str, Command>,
+    commands: HashMap<&'static [u8], Command, FixedState>,
     other: Command,
 }
 
@@ -82,13 +85,15 @@ pub fn find(request: &Request) -> Option<&'static Command> {
     let mut name = [0; MAX_NAME_BYTES];
     let first = lower(request.argument(0), &mut name, 0);
     let row = first.and_then(|end| {
-        // A container's subcommand has its own row; the container's row is for others.
-        let second = (request.count() > 1).then(|| {
-            *name.get_mut(end)? = b'|';
-            lower(request.argument(1), &mut name, end + 1)
-        });
-        let both = second.flatten().and_then(|end| table.get(&name[..end]));
-        both.or_else(|| table.get(&name[..end]))
+        let row = table.commands.get(&name[..end])?;
+        if !row.is_container || request.count() == 1 {
+            return Some(row);
+        }
+        // The container's row is for unknown subcommands.
+        *name.get_mut(end)? = b'|';
+        let both = lower(request.argument(1), &mut name, end + 1);
+        both.and_then(|end| table.commands.get(&name[..end]))
+            .or(Some(row))
     });
     Some(row.unwrap_or(&table.other))
 }
@@ -147,11 +152,18 @@ impl Table {
                         | "debug"
                 ),
                 words: 1 + name.matches('|').count(),
+                is_container: false,
             };
-            Some((name, command))
+            Some((name.as_bytes(), command))
         });
+        let mut commands: HashMap<_, Command, _> = commands.collect();
+        for (container, _) in COMMANDS.lines().filter_map(|line| line.split_once('|')) {
+            if let Some(container) = commands.get_mut(container.as_bytes()) {
+                container.is_container = true;
+            }
+        }
         Self {
-            commands: commands.collect(),
+            commands,
             other: Command {
                 name: "?".into(),
                 class: class("other", "Commands of modules, renamed and unknown ones."),
@@ -159,12 +171,9 @@ impl Table {
                 effect: Effect::None,
                 is_secret: true,
                 words: 1,
+                is_container: false,
             },
         }
-    }
-
-    fn get(&self, name: &[u8]) -> Option<&Command> {
-        self.commands.get(std::str::from_utf8(name).ok()?)
     }
 }
 

@@ -55,10 +55,16 @@ pub struct Commands {
     queued: Option<Vec<Pending>>,
     /// Bytes of memory that the arguments of pending and queued commands take.
     stored: usize,
+    /// Requests whose memory serves others.
+    spare: Vec<Request>,
     session: Session,
     name: String,
     library: [String; 2],
 }
+
+/// The most requests of a connection whose memory is kept, and the most bytes of each.
+const MAX_SPARE_REQUESTS: usize = 16;
+const MAX_SPARE_BYTES: usize = 512;
 
 /// The user before AUTH.
 const DEFAULT_USER: &str = "default";
@@ -76,6 +82,7 @@ impl Commands {
             pending: VecDeque::new(),
             queued: None,
             stored: 0,
+            spare: Vec::new(),
             session,
             name: String::new(),
             library: Default::default(),
@@ -107,7 +114,7 @@ impl Protocol for Commands {
             return;
         }
         let mut parser = mem::take(&mut self.replies);
-        match parser.read(bytes, |reply| self.end(&reply)) {
+        match parser.read(bytes, |reply| self.end(reply)) {
             Ok(()) => self.replies = parser,
             Err(_) => self.lose_track(),
         }
@@ -128,18 +135,22 @@ impl Protocol for Commands {
 
 impl Commands {
     /// A command has arrived.
-    fn begin(&mut self, mut request: Request) {
-        let Some(command) = commands::find(&request).filter(|_| !self.is_lost) else {
+    fn begin(&mut self, request: &mut Request) {
+        let Some(command) = commands::find(request).filter(|_| !self.is_lost) else {
             return;
         };
-        let is_silent = self.is_silent(command, &request);
+        let is_silent = self.is_silent(command, request);
         if command.effect == Effect::Stream {
             self.mode = Replies::Stream;
         }
-        match self.stored + request.size() {
-            stored if stored <= MAX_STORED_BYTES => self.stored = stored,
-            _ => request = Request::default(),
-        }
+        let stored = self.stored + request.size();
+        let request = match stored <= MAX_STORED_BYTES {
+            true => {
+                self.stored = stored;
+                mem::replace(request, self.spare.pop().unwrap_or_default())
+            }
+            false => Request::default(),
+        };
         self.pending.push_back(Pending {
             command,
             request,
@@ -241,6 +252,15 @@ impl Commands {
         }
         drop(statement);
         self.follow(&pending);
+        self.recycle(pending.request);
+    }
+
+    /// Keeps a request's memory for another one.
+    fn recycle(&mut self, mut request: Request) {
+        if self.spare.len() < MAX_SPARE_REQUESTS && request.size() <= MAX_SPARE_BYTES {
+            request.clear();
+            self.spare.push(request);
+        }
     }
 
     /// Counts the commands of a transaction, within its EXEC.

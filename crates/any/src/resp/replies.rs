@@ -10,7 +10,7 @@ const MAX_WORD_BYTES: usize = 16;
 const MAX_ERRORS: usize = 4096;
 
 /// A reply.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     /// Its type: the first byte.
     pub kind: u8,
@@ -25,6 +25,16 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Makes it as at the beginning. Memory for one line and one word serves the next reply.
+    fn clear(&mut self) {
+        self.line.clear();
+        self.word.clear();
+        (self.kind, self.elements) = (0, 0);
+        if !self.errors.is_empty() {
+            self.errors = Vec::new();
+        }
+    }
+
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         matches!(self.kind, b'-' | b'!')
@@ -80,7 +90,11 @@ const MAX_DEPTH: usize = 128;
 
 impl Parser {
     /// Reads the next bytes, and calls `done` with each reply that they complete.
-    pub fn read(&mut self, mut part: &[u8], mut done: impl FnMut(Reply)) -> Result<(), NotReplies> {
+    pub fn read(
+        &mut self,
+        mut part: &[u8],
+        mut done: impl FnMut(&Reply),
+    ) -> Result<(), NotReplies> {
         while let Some(&byte) = part.first() {
             match self.state {
                 State::Start => {
@@ -118,7 +132,7 @@ impl Parser {
         Ok(())
     }
 
-    fn end_line(&mut self, kind: u8, done: &mut impl FnMut(Reply)) -> Result<(), NotReplies> {
+    fn end_line(&mut self, kind: u8, done: &mut impl FnMut(&Reply)) -> Result<(), NotReplies> {
         self.state = State::Start;
         let mut line = mem::take(&mut self.line);
         if line.last() == Some(&b'\r') {
@@ -150,9 +164,10 @@ impl Parser {
             }
             _ => {
                 if self.open.is_empty() {
-                    self.reply.line = String::from_utf8_lossy(&line).into_owned();
+                    self.reply.line.push_str(&String::from_utf8_lossy(&line));
                 } else if self.is_first_element() {
-                    self.reply.word = line[..line.len().min(MAX_WORD_BYTES)].to_vec();
+                    let word = &line[..line.len().min(MAX_WORD_BYTES)];
+                    self.reply.word.extend_from_slice(word);
                 }
                 self.end_element(done);
             }
@@ -167,7 +182,7 @@ impl Parser {
         &mut self,
         kind: u8,
         number: u64,
-        done: &mut impl FnMut(Reply),
+        done: &mut impl FnMut(&Reply),
     ) -> Result<(), NotReplies> {
         let left = match kind {
             b'%' | b'|' => number.saturating_mul(2),
@@ -210,7 +225,7 @@ impl Parser {
         }
     }
 
-    fn end_bulk(&mut self, kind: u8, done: &mut impl FnMut(Reply)) {
+    fn end_bulk(&mut self, kind: u8, done: &mut impl FnMut(&Reply)) {
         self.state = State::Start;
         if kind == b'!' {
             let line = mem::take(&mut self.line);
@@ -237,7 +252,7 @@ impl Parser {
         }
     }
 
-    fn end_element(&mut self, done: &mut impl FnMut(Reply)) {
+    fn end_element(&mut self, done: &mut impl FnMut(&Reply)) {
         while let Some(open) = self.open.last_mut() {
             open.left -= 1;
             let Open { left, is_attribute } = *open;
@@ -252,7 +267,8 @@ impl Parser {
                 return;
             }
         }
-        done(mem::take(&mut self.reply));
+        done(&self.reply);
+        self.reply.clear();
     }
 }
 
@@ -263,7 +279,7 @@ mod tests {
     fn replies(bytes: &[u8], size: usize) -> Result<Vec<Reply>, NotReplies> {
         let (mut parser, mut all) = (Parser::default(), Vec::new());
         for part in bytes.chunks(size) {
-            parser.read(part, |reply| all.push(reply))?;
+            parser.read(part, |reply| all.push(reply.clone()))?;
         }
         Ok(all)
     }

@@ -1,7 +1,5 @@
 //! Reads requests: arrays of bulk strings, or lines.
 
-use std::mem;
-
 use crate::request::Request;
 
 /// The longest line that the server accepts (PROTO_INLINE_MAX_SIZE).
@@ -43,11 +41,12 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// Reads the next bytes, and calls `done` with each request that they complete.
+    /// Reads the next bytes, and calls `done` with each request that they complete. `done` may take the request
+    /// and leave another one, whose memory serves the next.
     pub fn read(
         &mut self,
         mut part: &[u8],
-        mut done: impl FnMut(Request),
+        mut done: impl FnMut(&mut Request),
     ) -> Result<(), NotRequests> {
         while let Some(&byte) = part.first() {
             match self.state {
@@ -70,18 +69,10 @@ impl Parser {
                 State::Line(in_word) => self.read_line(byte, in_word)?,
                 State::Argument if byte == b'$' => self.begin_number(State::Length),
                 State::Argument => return Err(NotRequests),
-                State::Count | State::Length => match byte {
-                    b'0'..=b'9' => {
-                        self.number = self
-                            .number
-                            .saturating_mul(10)
-                            .saturating_add(u64::from(byte - b'0'));
-                    }
-                    b'-' => self.is_negative = true,
-                    b'\r' => {}
-                    b'\n' => self.end_number(),
-                    _ => return Err(NotRequests),
-                },
+                State::Count | State::Length => {
+                    part = self.read_number(part)?;
+                    continue;
+                }
                 State::End(2) => self.state = State::End(1),
                 State::End(_) => self.end_argument(&mut done),
             }
@@ -92,6 +83,31 @@ impl Parser {
 
     fn begin_number(&mut self, state: State) {
         (self.state, self.number, self.is_negative) = (state, 0, false);
+    }
+
+    /// Reads digits up to the end of their line. Returns the bytes behind it.
+    fn read_number<'a>(&mut self, mut part: &'a [u8]) -> Result<&'a [u8], NotRequests> {
+        let mut number = self.number;
+        while let [byte, rest @ ..] = part {
+            part = rest;
+            match byte {
+                b'0'..=b'9' => {
+                    number = number
+                        .saturating_mul(10)
+                        .saturating_add(u64::from(byte - b'0'));
+                }
+                b'-' => self.is_negative = true,
+                b'\r' => {}
+                b'\n' => {
+                    self.number = number;
+                    self.end_number();
+                    return Ok(part);
+                }
+                _ => return Err(NotRequests),
+            }
+        }
+        self.number = number;
+        Ok(part)
     }
 
     fn end_number(&mut self) {
@@ -111,13 +127,18 @@ impl Parser {
         }
     }
 
-    fn end_argument(&mut self, done: &mut impl FnMut(Request)) {
+    fn end_argument(&mut self, done: &mut impl FnMut(&mut Request)) {
         self.left -= 1;
         self.state = State::Argument;
         if self.left == 0 {
-            self.state = State::Start;
-            done(mem::take(&mut self.request));
+            self.end_request(done);
         }
+    }
+
+    fn end_request(&mut self, done: &mut impl FnMut(&mut Request)) {
+        self.state = State::Start;
+        done(&mut self.request);
+        self.request.clear();
     }
 
     /// Reads a byte of a line.
@@ -137,10 +158,10 @@ impl Parser {
         Ok(())
     }
 
-    fn end_line(&mut self, done: &mut impl FnMut(Request)) {
-        self.state = State::Start;
-        if self.request.count() != 0 {
-            done(mem::take(&mut self.request));
+    fn end_line(&mut self, done: &mut impl FnMut(&mut Request)) {
+        match self.request.count() {
+            0 => self.state = State::Start,
+            _ => self.end_request(done),
         }
     }
 }
