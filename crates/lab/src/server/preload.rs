@@ -39,7 +39,7 @@ pub fn library(name: &str, binaries: &Binaries) -> Result<Option<PathBuf>, CellE
     if name == TARE {
         return binaries.any.clone().map(Some).map_err(CellError::Skipped);
     }
-    let allocator_row = ALLOCATORS.iter().find(|(known, ..)| *known == name);
+    let allocator_row = ALLOCATORS.iter().find(|(allocator, ..)| *allocator == name);
     let path = match allocator_row {
         Some((_, library, _)) => {
             let mut paths = FOLDERS.iter().map(|folder| Path::new(folder).join(library));

@@ -158,7 +158,7 @@ fn equal_hours_have_false_alarms_in_at_most_5_percent() {
 }
 
 #[test]
-fn a_slowdown_by_10_percent_of_5000_calls_is_found() {
+fn a_slowdown_by_10_percent_of_5000_calls_is_reported() {
     let mut rng = Rng::with_seed(47);
     let slower = Load {
         slowdown: 1.1,
