@@ -103,6 +103,7 @@ impl Sampling {
     }
 
     /// What a headline says: the rules if anything is sampled, or that an exact window is open.
+    #[cfg(any(test, feature = "terminal"))]
     pub fn headline(&self) -> Option<String> {
         match self.has_exact_window {
             true => Some(EXACT_WINDOW.to_owned()),
