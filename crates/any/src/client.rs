@@ -14,7 +14,7 @@ use crate::{memcache, resp};
 
 /// The most commands of a connection that have no reply yet. A client that sends more and reads nothing
 /// must not fill the memory; its further commands are not read.
-pub const MAX_PENDING: usize = 1 << 18;
+pub const MAX_PENDING: usize = 1 << 16;
 /// The most bytes of memory for their arguments. Further commands have no text.
 pub const MAX_STORED_BYTES: usize = 1 << 20;
 /// An empty list of pending commands keeps the memory for so many.

@@ -4,6 +4,7 @@
 //! the places where threads do that, such as the writes that wake their clients, more often than they are.
 #![allow(unsafe_code)]
 
+use std::marker::PhantomData;
 use std::mem;
 
 /// `struct sched_attr` of sched_setattr(2), in its first version.
@@ -29,7 +30,11 @@ const SHORTEST_TURN: u64 = 100_000;
 
 /// While it lives, its thread runs as soon as it wakes.
 #[derive(Debug)]
-pub struct Raised(Option<Attributes>);
+pub struct Raised {
+    before: Option<Attributes>,
+    /// It is of the thread that made it.
+    _not_send: PhantomData<*const ()>,
+}
 
 /// Asks that the calling thread runs as soon as it wakes, until the result is dropped: with short turns, and at
 /// the highest priority below that of real-time threads, where it has the right (CAP_SYS_NICE). A thread with
@@ -38,7 +43,7 @@ pub struct Raised(Option<Attributes>);
 #[must_use = "the priority is as before when it is dropped"]
 pub fn raise() -> Raised {
     let Some(before) = read().filter(|now| now.policy == libc::SCHED_OTHER as u32) else {
-        return Raised(None);
+        return Raised::of(None);
     };
     let short = Attributes {
         runtime: SHORTEST_TURN,
@@ -49,12 +54,22 @@ pub fn raise() -> Raised {
             nice: HIGHEST,
             ..short.clone()
         });
-    Raised((is_raised || set(&short)).then_some(before))
+    Raised::of((is_raised || set(&short)).then_some(before))
+}
+
+impl Raised {
+    fn of(before: Option<Attributes>) -> Self {
+        Self {
+            before,
+            _not_send: PhantomData,
+        }
+    }
 }
 
 impl Drop for Raised {
     fn drop(&mut self) {
-        if let Some(before) = &mut self.0 {
+        if let Some(before) = &mut self.before {
+            // The kernel's length: that of the user, if there was one, cannot be told from it.
             before.runtime = 0;
             // It was so before, and a lower priority needs no right.
             let _ = set(before);
@@ -89,9 +104,16 @@ mod tests {
         let test = || {
             let nice_now = || read().expect("the kernel tells").nice;
             let before = nice_now();
+            let nice = |nice| Attributes {
+                nice,
+                ..read().expect("the kernel tells")
+            };
+            let has_right = before <= 0 && set(&nice(before - 1)) && set(&nice(before));
             let raised = raise();
-            let while_raised = nice_now();
-            assert!(while_raised == before || while_raised == HIGHEST && before <= 0);
+            let short = read().expect("the kernel tells").runtime;
+            // Before Linux 6.12 turns have no length.
+            assert!(short == SHORTEST_TURN || short == 0);
+            assert_eq!(nice_now(), if has_right { HIGHEST } else { before });
             drop(raised);
             assert_eq!(nice_now(), before);
         };

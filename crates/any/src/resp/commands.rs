@@ -146,6 +146,7 @@ impl Table {
                         | "config"
                         | "config|set"
                         | "migrate"
+                        | "module"
                         | "module|load"
                         | "module|loadex"
                         | "sentinel"

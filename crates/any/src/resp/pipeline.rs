@@ -139,6 +139,10 @@ impl Commands {
         let Some(command) = commands::find(request).filter(|_| !self.is_lost) else {
             return;
         };
+        let queued = self.queued.as_ref().map_or(0, Vec::len);
+        if self.pending.len() + queued == MAX_PENDING {
+            return self.lose_track();
+        }
         let is_silent = self.is_silent(command, request);
         if command.effect == Effect::Stream {
             self.mode = Replies::Stream;
@@ -157,10 +161,7 @@ impl Commands {
             since: arrived(),
             is_silent,
         });
-        let queued = self.queued.as_ref().map_or(0, Vec::len);
-        if self.pending.len() + queued > MAX_PENDING {
-            self.lose_track();
-        } else if self.pending.len() == 1 {
+        if self.pending.len() == 1 {
             self.session.set_state(State::Query);
             self.run_first();
         }
@@ -307,7 +308,10 @@ impl Commands {
                 }
                 self.set_attributes();
             }
-            Effect::Multi => self.queued = Some(Vec::new()),
+            Effect::Multi => {
+                drop(self.end_transaction());
+                self.queued = Some(Vec::new());
+            }
             Effect::Discard => drop(self.end_transaction()),
             Effect::Reset => {
                 drop(self.end_transaction());
