@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::recording::{Recording, Statement, StatementKey, Sums};
-use super::statistics::{Change, MIN_BATCHES, Parts, dispersion, simultaneous};
+use super::statistics::{Change, MIN_BATCHES, Parts, dispersion, effective_batches, simultaneous};
 use crate::exit::Failure;
 
 /// Of fewer calls a statement has no intervals.
@@ -21,6 +21,8 @@ pub struct Measure {
     pub title: &'static str,
     /// Whether the change is a part of the value before. Others are differences.
     pub is_relative: bool,
+    /// Whether the denominator is calls. Otherwise it is time.
+    is_by_call: bool,
     /// The part of [`ERROR`] for this measure of all statements.
     share: f64,
     /// Numerator and denominator, from sums and seconds.
@@ -39,6 +41,7 @@ pub const MEASURES: [Measure; 5] = [
         name: "load",
         title: "sessions",
         is_relative: false,
+        is_by_call: false,
         share: 0.05,
         part: |sums, seconds| (sums.seconds, seconds),
     },
@@ -46,6 +49,7 @@ pub const MEASURES: [Measure; 5] = [
         name: "calls_per_s",
         title: "calls/s",
         is_relative: true,
+        is_by_call: false,
         share: 0.15,
         part: |sums, seconds| (sums.calls, seconds),
     },
@@ -53,6 +57,7 @@ pub const MEASURES: [Measure; 5] = [
         name: "seconds_per_call",
         title: "time/call",
         is_relative: true,
+        is_by_call: true,
         share: 0.4,
         part: |sums, _| (sums.seconds, sums.calls),
     },
@@ -60,6 +65,7 @@ pub const MEASURES: [Measure; 5] = [
         name: "rows_per_call",
         title: "rows/call",
         is_relative: false,
+        is_by_call: true,
         share: 0.05,
         part: |sums, _| (sums.rows, sums.calls),
     },
@@ -67,6 +73,7 @@ pub const MEASURES: [Measure; 5] = [
         name: "errors_per_call",
         title: "errors/call",
         is_relative: false,
+        is_by_call: true,
         share: 0.05,
         part: |sums, _| (sums.errors, sums.calls),
     },
@@ -107,6 +114,8 @@ pub struct Figure {
     pub after: f64,
     /// The change beyond that of other days; `None` if there is too little for an interval.
     pub change: Option<Difference>,
+    /// The days whose mean change was subtracted. A day without an interval is not used.
+    pub control_days: usize,
 }
 
 impl Figure {
@@ -220,7 +229,7 @@ impl Comparison {
         let mut subjects: Vec<Subject> = keys.map(|key| self.subject(key)).collect();
         for (number, measure) in MEASURES.iter().enumerate() {
             let raw = (0..subjects.len()).filter_map(|at| self.measure(&subjects[at], at, measure));
-            for (subject, change) in intervals(raw.collect(), measure.share) {
+            for (subject, change, control_days) in intervals(raw.collect(), measure.share) {
                 let relative = |log: f64| {
                     if measure.is_relative {
                         log.exp_m1()
@@ -228,7 +237,8 @@ impl Comparison {
                         log
                     }
                 };
-                subjects[subject].figures[number].change = Some(change.map(relative));
+                let figure = &mut subjects[subject].figures[number];
+                (figure.change, figure.control_days) = (Some(change.map(relative)), control_days);
             }
         }
         self.compare_activities(&mut subjects);
@@ -270,7 +280,7 @@ impl Comparison {
             figures: std::array::from_fn(|number| Figure {
                 before: value(&self.before, &MEASURES[number]),
                 after: value(&self.after, &MEASURES[number]),
-                change: None,
+                ..Figure::default()
             }),
             activities: Vec::new(),
             added: Difference {
@@ -284,35 +294,44 @@ impl Comparison {
 
     /// The change of a measure of a subject, if there is enough for an interval.
     fn measure(&self, subject: &Subject, number: usize, measure: &Measure) -> Option<Raw> {
-        let calls = |recording| {
-            of(recording, subject.key.as_ref()).map_or(0.0, |statement| statement.total().calls)
-        };
-        let (before, after) = (calls(&self.before), calls(&self.after));
-        // A load of nothing is one, but nothing has no time per call.
-        let enough = match measure.name == MEASURES[LOAD].name {
-            true => before.max(after),
-            false => before.min(after),
+        let key = subject.key.as_ref();
+        let calls = |recording: &Recording| {
+            of(recording, key).map_or(0.0, |statement| statement.total().calls)
         };
         let parts = |recording: &Recording| -> Parts {
             let none = Statement::new(recording.counted_seconds.len());
-            let statement = of(recording, subject.key.as_ref()).unwrap_or(&none);
-            recording.counted(statement, measure.part)
+            recording.counted(of(recording, key).unwrap_or(&none), measure.part)
         };
-        (enough >= MIN_CALLS)
-            .then(|| self.raw(number, measure.is_relative, &parts))
-            .flatten()
+        if measure.name == MEASURES[LOAD].name {
+            // A load of nothing is one.
+            if calls(&self.before).max(calls(&self.after)) < MIN_CALLS {
+                return None;
+            }
+            return self.raw(number, |before, after| {
+                Change::absolute(&parts(before), &parts(after))
+            });
+        }
+        let sides = |recording: &Recording| {
+            let parts = parts(recording);
+            let is_enough = calls(recording) >= MIN_CALLS
+                && (!measure.is_by_call || effective_batches(&parts) >= MIN_BATCHES as f64);
+            is_enough.then_some(parts)
+        };
+        self.raw(number, |before, after| {
+            let (before, after) = (sides(before)?, sides(after)?);
+            match measure.is_relative {
+                true => Change::relative(&before, &after),
+                false => Change::absolute(&before, &after),
+            }
+        })
     }
 
+    /// The changes between both windows and on the control days. A day without an interval is not used.
     fn raw(
         &self,
         subject: usize,
-        is_relative: bool,
-        parts: &dyn Fn(&Recording) -> Parts,
+        change: impl Fn(&Recording, &Recording) -> Option<Change>,
     ) -> Option<Raw> {
-        let change = |before: &Recording, after: &Recording| match is_relative {
-            true => Change::relative(&parts(before), &parts(after)),
-            false => Change::absolute(&parts(before), &parts(after)),
-        };
         let days = self.controls.iter();
         Some(Raw {
             subject,
@@ -344,18 +363,21 @@ impl Comparison {
                     |parts: &Parts| parts.iter().filter(|(seconds, _)| *seconds > 0.0).count();
                 // Fewer are single samples.
                 if batches(&before).max(batches(&after)) >= MIN_BATCHES {
-                    raw.extend(self.raw(names.len(), false, &parts));
+                    raw.extend(self.raw(names.len(), |before, after| {
+                        Change::absolute(&parts(before), &parts(after))
+                    }));
                 }
                 let figure = Figure {
                     before: ratio(&before),
                     after: ratio(&after),
-                    change: None,
+                    ..Figure::default()
                 };
                 names.push((number, activity.clone(), figure));
             }
         }
-        for (name, change) in intervals(raw, ACTIVITY_SHARE) {
-            names[name].2.change = Some(change);
+        for (name, change, control_days) in intervals(raw, ACTIVITY_SHARE) {
+            let figure = &mut names[name].2;
+            (figure.change, figure.control_days) = (Some(change), control_days);
         }
         for (subject, activity, figure) in names {
             subjects[subject].activities.push((activity, figure));
@@ -387,15 +409,16 @@ fn ratio(parts: &[(f64, f64)]) -> f64 {
     }
 }
 
-/// The intervals of a measure of all subjects, which hold together but with this part of [`ERROR`].
-fn intervals(raw: Vec<Raw>, share: f64) -> impl Iterator<Item = (usize, Difference)> {
+/// The intervals of a measure of all subjects, which hold together but with this part of [`ERROR`]; and on how many
+/// control days each depends.
+fn intervals(raw: Vec<Raw>, share: f64) -> impl Iterator<Item = (usize, Difference, usize)> {
     let confidence = simultaneous(ERROR * share, raw.len());
     let dispersion = dispersion(raw.iter().map(|one| &one.days[..]));
     raw.into_iter().map(move |one| {
         let change = one.change.beyond(&one.days, dispersion);
         let (low, high) = change.interval(confidence);
         let value = change.difference;
-        (one.subject, Difference { value, low, high })
+        (one.subject, Difference { value, low, high }, one.days.len())
     })
 }
 

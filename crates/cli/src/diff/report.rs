@@ -45,7 +45,7 @@ impl Report<'_> {
             ),
         });
         text.extend([String::new(), "All statements".to_owned()]);
-        text.extend(figures(&self.total, true));
+        text.extend(self.figures(&self.total, true));
         let changed: Vec<&Subject> = self
             .statements
             .iter()
@@ -54,7 +54,7 @@ impl Report<'_> {
         for subject in changed.iter().take(rows) {
             text.push(String::new());
             text.push(self.heading(subject));
-            text.extend(figures(subject, subject.presence != Presence::Both));
+            text.extend(self.figures(subject, subject.presence != Presence::Both));
         }
         text.push(String::new());
         let others = self.statements.len() - changed.len();
@@ -86,6 +86,50 @@ impl Report<'_> {
         let schema = schema.map_or(String::new(), |schema| format!("{schema}: "));
         let name = format::line(&format!("{schema}{text}"));
         format!("{:+.2} s{interval}  {presence}{name}", added.value)
+    }
+
+    /// The lines of a subject's figures: all that changed, or simply all.
+    fn figures(&self, subject: &Subject, has_all: bool) -> Vec<String> {
+        let mut rows = Vec::new();
+        let measures = MEASURES.iter().zip(&subject.figures).enumerate();
+        for (number, (measure, figure)) in measures {
+            if has_all || number == LOAD || figure.is_changed() {
+                rows.push(vec![
+                    format!("  {}", measure.title),
+                    value(measure, figure.before),
+                    value(measure, figure.after),
+                    self.change(measure, figure),
+                ]);
+            }
+        }
+        let changed = subject.activities.iter();
+        let changed = changed.filter(|(_, figure)| has_all || figure.is_changed());
+        for (name, figure) in changed.take(MAX_ACTIVITIES) {
+            let load = &MEASURES[LOAD];
+            rows.push(vec![
+                format!("  in {}", format::line(name)),
+                value(load, figure.before),
+                value(load, figure.after),
+                self.change(load, figure),
+            ]);
+        }
+        let heads = [
+            ("", Side::Left),
+            ("before", Side::Right),
+            ("after", Side::Right),
+            ("change", Side::Left),
+        ];
+        lines(&heads.map(|(head, side)| (head.to_owned(), side)), &rows)
+    }
+
+    /// The change, if there is one, and whether it lacks the control that others have.
+    fn change(&self, measure: &Measure, figure: &Figure) -> String {
+        let Some(change) = &figure.change else {
+            return String::new();
+        };
+        let lacks_control = figure.control_days == 0 && !self.comparison.controls.is_empty();
+        let control = if lacks_control { ", control none" } else { "" };
+        format!("{}{control}", change_text(measure, change))
     }
 
     /// One object.
@@ -163,45 +207,8 @@ fn figure_json(figure: &Figure) -> Json {
         "change": figure.change.map(|change| change.value),
         "interval": figure.change.map(|change| [change.low, change.high]),
         "is_changed": figure.is_changed(),
+        "control_days": figure.control_days,
     })
-}
-
-/// The lines of a subject's figures: all that changed, or simply all.
-fn figures(subject: &Subject, has_all: bool) -> Vec<String> {
-    let mut rows = Vec::new();
-    let measures = MEASURES.iter().zip(&subject.figures).enumerate();
-    for (number, (measure, figure)) in measures {
-        if has_all || number == LOAD || figure.is_changed() {
-            rows.push(vec![
-                format!("  {}", measure.title),
-                value(measure, figure.before),
-                value(measure, figure.after),
-                figure
-                    .change
-                    .map_or_else(String::new, |change| change_text(measure, &change)),
-            ]);
-        }
-    }
-    let changed = subject.activities.iter();
-    let changed = changed.filter(|(_, figure)| has_all || figure.is_changed());
-    for (name, figure) in changed.take(MAX_ACTIVITIES) {
-        let load = &MEASURES[LOAD];
-        rows.push(vec![
-            format!("  in {}", format::line(name)),
-            value(load, figure.before),
-            value(load, figure.after),
-            figure
-                .change
-                .map_or_else(String::new, |change| change_text(load, &change)),
-        ]);
-    }
-    let heads = [
-        ("", Side::Left),
-        ("before", Side::Right),
-        ("after", Side::Right),
-        ("change", Side::Left),
-    ];
-    lines(&heads.map(|(head, side)| (head.to_owned(), side)), &rows)
 }
 
 fn value(measure: &Measure, value: f64) -> String {

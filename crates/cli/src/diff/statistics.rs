@@ -14,31 +14,44 @@ const MAX_CORRELATION: f64 = 0.9;
 /// A numerator and a denominator, such as seconds and calls, of each batch in the order of time.
 pub type Parts = Vec<(f64, f64)>;
 
+/// The number of batches with equal denominators that would say as much (Kish's effective sample size): batches of
+/// nothing do not count, and if one has nearly everything, it is about 1.
+pub fn effective_batches(parts: &[(f64, f64)]) -> f64 {
+    let sum: f64 = parts.iter().map(|(_, of)| of).sum();
+    let squares: f64 = parts.iter().map(|(_, of)| of * of).sum();
+    match squares > 0.0 {
+        true => sum * sum / squares,
+        false => 0.0,
+    }
+}
+
 /// One window's ratio of sums, and what its error depends on.
 struct Side {
     ratio: f64,
     /// The sums of squares and of lag-1 products of residuals, in the unit of the ratio's square.
     squares: f64,
     products: f64,
+    /// [`effective_batches`].
     batches: f64,
 }
 
 impl Side {
-    /// `None` below [`MIN_BATCHES`], or if nothing was divided by.
+    /// `None` if fewer than [`MIN_BATCHES`] have a denominator.
     fn new(parts: &[(f64, f64)]) -> Option<Self> {
-        let numerator: f64 = parts.iter().map(|(numerator, _)| numerator).sum();
-        let denominator: f64 = parts.iter().map(|(_, denominator)| denominator).sum();
-        if parts.len() < MIN_BATCHES || denominator <= 0.0 {
+        if parts.iter().filter(|(_, of)| *of > 0.0).count() < MIN_BATCHES {
             return None;
         }
+        let numerator: f64 = parts.iter().map(|(numerator, _)| numerator).sum();
+        let denominator: f64 = parts.iter().map(|(_, denominator)| denominator).sum();
         let ratio = numerator / denominator;
         let residual = |(numerator, of): &(f64, f64)| (numerator - ratio * of) / denominator;
+        // A batch of nothing has a residual of zero. So products are only of neighbours that both have a denominator.
         let residuals: Vec<f64> = parts.iter().map(residual).collect();
         Some(Self {
             ratio,
             squares: residuals.iter().map(|x| x * x).sum(),
             products: residuals.windows(2).map(|pair| pair[0] * pair[1]).sum(),
-            batches: parts.len() as f64,
+            batches: effective_batches(parts),
         })
     }
 
@@ -53,7 +66,8 @@ impl Side {
         })
     }
 
-    /// The variance of the ratio if batches are independent.
+    /// The variance of the ratio if batches are independent. The squares are too small by one part of the batches,
+    /// because the ratio is estimated from them.
     fn variance(&self) -> f64 {
         self.squares * self.batches / (self.batches - 1.0)
     }

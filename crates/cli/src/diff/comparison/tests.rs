@@ -19,6 +19,26 @@ const CALLS: [f64; 20] = [
 ];
 const SLOWER: usize = 12;
 
+/// Statements that run in one minute or in two of an hour, as of a timer; the last one also runs at other times, but
+/// seldom: calls in each of these minutes, the minutes, and calls in all others.
+const TIMERS: [(f64, &[usize], f64); 3] = [
+    (60.0, &[7], 0.0),
+    (500.0, &[10, 40], 0.0),
+    (2_000.0, &[25], 12.0),
+];
+
+/// The mean calls of a statement in a reading: the timers follow the others.
+fn usual_calls(number: usize, reading: usize) -> f64 {
+    let Some(calls) = CALLS.get(number) else {
+        let (calls, minutes, others) = TIMERS[number - CALLS.len()];
+        return match minutes.contains(&(reading / 2)) {
+            true => calls / 2.0,
+            false => others / READINGS as f64,
+        };
+    };
+    calls / READINGS as f64
+}
+
 /// The time per call, in seconds, and its spread: the standard deviation of its logarithm.
 const SECONDS_PER_CALL: f64 = 0.01;
 const SPREAD: f64 = 0.7;
@@ -102,13 +122,13 @@ fn hour(load: Load, rng: &mut Rng) -> Recording {
     let speeds: Vec<f64> = (0..READINGS)
         .map(|_| (0.02 * machine.next(rng)).exp())
         .collect();
-    for (number, calls) in CALLS.iter().enumerate() {
+    for number in 0..CALLS.len() + TIMERS.len() {
         let mut statement = Statement::new(MAX_BATCHES);
         let mut clients = Lasting::new(rng);
         let mut sampled = vec![0.0; MAX_BATCHES];
         for (reading, speed) in speeds.iter().enumerate() {
-            let rate = calls * load.calls * (0.1 * clients.next(rng)).exp();
-            let calls = poisson(rate / READINGS as f64, rng);
+            let calls = usual_calls(number, reading) * load.calls;
+            let calls = poisson(calls * (0.1 * clients.next(rng)).exp(), rng);
             let slowdown = if number == SLOWER { load.slowdown } else { 1.0 };
             let seconds = time(calls, rng) * speed * slowdown;
             let sums = Sums {
@@ -149,7 +169,7 @@ fn equal_hours_have_false_alarms_in_at_most_5_percent() {
     let mut rng = Rng::with_seed(46);
     let alarms = (0..200).filter(|_| {
         let (total, statements) = compare(USUAL, USUAL, &mut rng);
-        assert_eq!(statements.len(), CALLS.len());
+        assert_eq!(statements.len(), CALLS.len() + TIMERS.len());
         total.is_changed() || statements.iter().any(Subject::is_changed)
     });
     let alarms = alarms.count();
@@ -209,6 +229,54 @@ fn a_statement_of_one_window_is_new_or_vanished_and_adds_its_time() {
             .all(|subject| subject.presence != Presence::Both)
     );
     assert!(new.activities[0].1.is_changed());
+}
+
+#[test]
+fn calls_of_a_few_minutes_have_no_interval_by_call_and_raise_no_alarm() {
+    let mut rng = Rng::with_seed(51);
+    for _ in 0..100 {
+        let (_, statements) = compare(USUAL, USUAL, &mut rng);
+        for number in CALLS.len()..CALLS.len() + TIMERS.len() {
+            let mut all = statements.iter();
+            let timer = all.find(|subject| subject.key == Some(key(number)));
+            let timer = timer.expect("compared");
+            let has_interval = timer.figures.map(|figure| figure.change.is_some());
+            assert_eq!(has_interval, [true, true, false, false, false], "{number}");
+            assert!(!timer.is_changed(), "{timer:?}");
+        }
+    }
+}
+
+#[test]
+fn a_control_day_without_an_interval_is_not_used() {
+    let mut rng = Rng::with_seed(52);
+    let mut comparison = Comparison {
+        before: hour(USUAL, &mut rng),
+        after: hour(USUAL, &mut rng),
+        controls: Vec::new(),
+    };
+    let mut day = hour(USUAL, &mut rng);
+    let timer = day.statements[&key(CALLS.len())].clone();
+    day.statements.insert(key(SLOWER), timer);
+    day.statements.remove(&key(19));
+    comparison.controls = vec![
+        (day.clone(), hour(USUAL, &mut rng)),
+        (hour(USUAL, &mut rng), hour(USUAL, &mut rng)),
+    ];
+    let days = |comparison: &Comparison, number: usize| {
+        let (_, statements) = comparison.run();
+        let mut all = statements.iter();
+        let subject = all.find(|subject| subject.key == Some(key(number)));
+        subject
+            .expect("compared")
+            .figures
+            .map(|figure| figure.control_days)
+    };
+    assert_eq!(days(&comparison, 0), [2; 5]);
+    assert_eq!(days(&comparison, SLOWER), [2, 2, 1, 1, 1], "in one minute");
+    assert_eq!(days(&comparison, 19), [2, 1, 1, 1, 1], "not at all");
+    comparison.controls.pop();
+    assert_eq!(days(&comparison, SLOWER), [1, 1, 0, 0, 0]);
 }
 
 #[test]

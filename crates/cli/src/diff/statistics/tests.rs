@@ -54,6 +54,34 @@ fn too_little_has_no_interval() {
 }
 
 #[test]
+fn batches_of_nothing_do_not_count() {
+    let of = |parts: &[(f64, f64)]| Change::absolute(parts, parts).expect("a change");
+    let full = [
+        (1.0, 2.0),
+        (3.0, 2.0),
+        (2.0, 2.0),
+        (2.0, 2.0),
+        (1.0, 2.0),
+        (3.0, 2.0),
+    ];
+    let none = (0.0, 0.0);
+    let mut around = vec![none; 20];
+    around[7..13].copy_from_slice(&full);
+    assert_eq!(of(&around), of(&full), "the same neighbours");
+    assert_eq!(effective_batches(&around), 6.0);
+    let apart: Vec<_> = full.iter().flat_map(|part| [*part, none]).collect();
+    // The residuals before are (-1, 1, 0, 0, -1, 1) / 12. Those apart have no neighbour.
+    assert_eq!(Side::new(&full).expect("enough").products, -2.0 / 144.0);
+    assert_eq!(Side::new(&apart).expect("enough").products, 0.0);
+    assert_eq!(Change::absolute(&apart, &apart[2..]), None, "five batches");
+
+    let mut uneven = full;
+    uneven[2] = (1_000.0, 1_000.0);
+    assert!(effective_batches(&uneven) < 1.1);
+    assert_eq!(effective_batches(&[none; 9]), 0.0);
+}
+
+#[test]
 fn the_usual_change_is_subtracted_and_its_variation_widens_the_interval() {
     let change = |difference| Change {
         difference,
