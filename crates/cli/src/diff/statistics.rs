@@ -44,7 +44,12 @@ impl Side {
         let numerator: f64 = parts.iter().map(|(numerator, _)| numerator).sum();
         let denominator: f64 = parts.iter().map(|(_, denominator)| denominator).sum();
         let ratio = numerator / denominator;
-        let residual = |(numerator, of): &(f64, f64)| (numerator - ratio * of) / denominator;
+        let residual = |(numerator, of): &(f64, f64)| {
+            let rest = numerator - ratio * of;
+            // What never varies must not do so by rounding.
+            let is_rounding = rest.abs() <= 1e-12 * numerator.abs();
+            if is_rounding { 0.0 } else { rest / denominator }
+        };
         // A batch of nothing has a residual of zero. So products are only of neighbours that both have a denominator.
         let residuals: Vec<f64> = parts.iter().map(residual).collect();
         Some(Self {
@@ -138,26 +143,47 @@ impl Change {
             return self;
         }
         let days = controls.len() as f64;
-        let sum = |of: fn(&Self) -> f64| controls.iter().map(of).sum::<f64>();
+        let (mean, squares) = deviations(controls.iter().map(|change| (change.difference, 1.0)));
+        let variance = controls.iter().map(|change| change.variance).sum::<f64>();
+        let difference = self.difference - mean;
+        let variance = dispersion * (self.variance + variance / (days * days));
+        // What never varies within windows, such as the rows of a statement that reads a growing table, has only
+        // the variance between days.
+        if variance == 0.0 && squares > 0.0 {
+            return Self {
+                difference,
+                variance: squares / (days - 1.0) * (1.0 + 1.0 / days),
+                degrees: days - 1.0,
+            };
+        }
         Self {
-            difference: self.difference - sum(|change| change.difference) / days,
-            variance: dispersion * (self.variance + sum(|change| change.variance) / (days * days)),
+            difference,
+            variance,
             degrees: self.degrees,
         }
     }
 }
 
+/// The mean of values, and the sum of the squares of their deviations, each divided by its variance.
+fn deviations(values: impl Iterator<Item = (f64, f64)> + Clone) -> (f64, f64) {
+    let sum = values.clone().map(|(value, _)| value).sum::<f64>();
+    let mean = sum / values.clone().count() as f64;
+    let squares = values.map(|(value, variance)| (value - mean).powi(2) / variance);
+    (mean, squares.sum())
+}
+
 /// How many times the variance within windows the variance of changes between days is, at least 1: from the
-/// changes of several statements, each on several days.
+/// changes of several statements, each on several days. Those that never vary within windows cannot say.
 pub fn dispersion<'a>(statements: impl Iterator<Item = &'a [Change]>) -> f64 {
     let (mut squares, mut degrees) = (0.0, 0.0);
-    for days in statements.filter(|days| days.len() > 1) {
-        let mean = days.iter().map(|day| day.difference).sum::<f64>() / days.len() as f64;
+    for days in statements {
         let varying = days.iter().filter(|day| day.variance > 0.0);
-        squares += varying
-            .map(|day| (day.difference - mean).powi(2) / day.variance)
-            .sum::<f64>();
-        degrees += days.len() as f64 - 1.0;
+        let varying = varying.map(|day| (day.difference, day.variance));
+        let count = varying.clone().count();
+        if count > 1 {
+            squares += deviations(varying).1;
+            degrees += count as f64 - 1.0;
+        }
     }
     if degrees > 0.0 {
         (squares / degrees).max(1.0)

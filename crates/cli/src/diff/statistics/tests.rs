@@ -51,6 +51,10 @@ fn too_little_has_no_interval() {
     assert_eq!(Change::relative(&one, &none), None, "zero has no logarithm");
     let change = Change::absolute(&one, &none).expect("a change");
     assert_eq!(change.interval(0.999), (-2.0, -2.0), "what never varies");
+    let third: Parts = (1..20).map(|n| (f64::from(n), f64::from(3 * n))).collect();
+    let tenth: Parts = (1..20).map(|n| (f64::from(n), f64::from(10 * n))).collect();
+    let change = Change::absolute(&third, &tenth).expect("a change");
+    assert_eq!(change.variance, 0.0, "not by rounding");
 }
 
 #[test]
@@ -88,11 +92,23 @@ fn the_usual_change_is_subtracted_and_its_variation_widens_the_interval() {
         variance: 1.0,
         degrees: 1e3,
     };
+    let constant = |difference| Change {
+        variance: 0.0,
+        ..change(difference)
+    };
     assert_eq!(change(5.0).beyond(&[], 3.0), change(5.0));
     let beyond = change(5.0).beyond(&[change(1.0), change(3.0)], 1.0);
     assert_eq!((beyond.difference, beyond.variance), (3.0, 1.5));
     let beyond = change(5.0).beyond(&[change(1.0), change(3.0)], 2.0);
     assert_eq!((beyond.difference, beyond.variance), (3.0, 3.0));
+
+    // Rows that are the same in all calls of a window, but not on all days: a variance of 2 and half of it.
+    let days = [constant(1.0), constant(3.0)];
+    let beyond = constant(9.0).beyond(&days, 5.0);
+    assert_eq!((beyond.difference, beyond.variance), (7.0, 3.0));
+    assert_eq!(beyond.degrees, 1.0);
+    let beyond = constant(9.0).beyond(&[constant(2.0), constant(2.0)], 5.0);
+    assert_eq!(beyond.interval(0.999), (7.0, 7.0), "never different");
 
     let of = |days: &[Vec<Change>]| dispersion(days.iter().map(|days| &days[..]));
     // Squares of 9 + 9 and 1 + 1, with one degree of freedom each.
@@ -102,6 +118,11 @@ fn the_usual_change_is_subtracted_and_its_variation_widens_the_interval() {
         vec![change(9.0)],
     ];
     assert_eq!(of(&varying), 10.0);
+    let mut all = varying.to_vec();
+    all.push(vec![constant(0.0), constant(0.0)]);
+    all.push(vec![constant(8.0), change(0.0)]);
+    all[0].push(constant(90.0));
+    assert_eq!(of(&all), 10.0, "those that never vary cannot say");
     assert_eq!(of(&[vec![change(1.0), change(1.0)]]), 1.0, "at least 1");
     assert_eq!(of(&[vec![change(9.0)]]), 1.0, "one day");
     assert_eq!((simultaneous(0.05, 5), simultaneous(0.05, 0)), (0.99, 0.95));
