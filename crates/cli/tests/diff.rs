@@ -227,6 +227,48 @@ fn text_has_what_changed() {
 }
 
 #[test]
+fn a_change_without_a_control_is_marked() {
+    let directory = Directory::new("diff-no-control");
+    let history = directory.path().join("history");
+    write(&history, "db1", sha256);
+    // It did not run on the day before.
+    let mut rng = Rng::with_seed(47);
+    let mut writer = Writer::start(&history, "db1", "shop", at(DAY)).expect("a writer");
+    for step in 1..=120 {
+        let ms = if step > 60 { 3 } else { 2 };
+        let ps = 100 * ms * 10_000_000 * (95 + rng.u64(0..11));
+        let rows = [grown("digest", Some("shop"), &sha256("fresh"), &[100, ps])];
+        writer.add_growth(&rows, &[], at(DAY + step * 10), (10.0, Some(true)));
+    }
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
+
+    let options = ["--history", "history", "--deploy", DEPLOY];
+    let report = json(&directory, &options);
+    let mut all = report["statements"].as_array().expect("statements").iter();
+    let fresh = all.find(|one| one["digest"] == sha256("fresh").as_str());
+    let time = &fresh.expect("compared")["seconds_per_call"];
+    check_change(time, 0.5);
+    assert_eq!(time["control_days"], 0);
+    let orders = statement(&report, "orders");
+    assert_eq!(orders["seconds_per_call"]["control_days"], 1);
+    let result = diff(&directory, &options);
+    let marked: Vec<&str> = result
+        .stdout
+        .lines()
+        .filter(|line| line.ends_with(", control none"))
+        .collect();
+    assert_eq!(marked.len(), 1, "{}", result.stdout);
+    assert!(marked[0].starts_with("  time/call "), "{marked:?}");
+    let result = diff(&directory, &[&options[..], &["--control", "0"]].concat());
+    assert!(
+        !result.stdout.contains(", control none"),
+        "{}",
+        result.stdout
+    );
+}
+
+#[test]
 fn two_histories_are_compared() {
     let directory = Directory::new("diff-two");
     write(&directory.path().join("one"), "db1", sha256);
