@@ -382,8 +382,9 @@ fn record_deployment(
     let words = ["record"].iter().chain(target).chain(&words);
     let mut recorder = Process::start(directory.tare(words).stderr(Stdio::piped()));
     recorder.message("recording ");
+    let started = now();
     run_statement(connection, before, &history);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("later");
+    let deployed = now();
     connection.query_drop(deployment).expect(deployment);
     run_statement(connection, after, &history);
     recorder.signal("INT");
@@ -391,14 +392,26 @@ fn record_deployment(
     connection
         .query_drop("SET time_zone = '+00:00'")
         .expect("set");
-    let (seconds, micros) = (now.as_secs(), now.subsec_micros());
-    let time = format!("SELECT CAST(FROM_UNIXTIME({seconds}.{micros:06}) AS CHAR)");
-    let time: String = connection
-        .query_first(time)
-        .expect("answers")
-        .expect("a row");
-    let deploy = format!("{time}/10m");
-    json(&directory, &["--history", "history", "--deploy", &deploy])
+    let mut utc = |time: Duration| -> String {
+        let (seconds, micros) = (time.as_secs(), time.subsec_micros());
+        let sql = format!("SELECT CAST(FROM_UNIXTIME({seconds}.{micros:06}) AS CHAR)");
+        connection
+            .query_first(sql)
+            .expect("answers")
+            .expect("a row")
+    };
+    // Not of equal lengths: on a busy machine one of them takes longer, and its end may have few readings.
+    let before = format!("{}/{}s", utc(started), (deployed - started).as_secs());
+    let after = format!("{}/10m", utc(deployed));
+    let windows = ["--before", &before, "--after", &after];
+    json(
+        &directory,
+        &[&["--history", "history"], &windows[..]].concat(),
+    )
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("later")
 }
 
 /// The statement whose text has this part.
