@@ -51,9 +51,7 @@ impl Engine {
             .store(alive + MIN_BEFORE_SEARCH, Ordering::Relaxed);
         let next_s = clock::boot_s() + 1 + alive / MAX_PER_SECOND;
         tree.next_search_s().store(next_s, Ordering::Relaxed);
-        if dead.values().any(|dead| *dead) {
-            self.end_dead_sockets(&dead);
-        }
+        self.end_dead_sockets(&mut dead);
     }
 
     /// The numbers of slots in such a state.
@@ -145,12 +143,17 @@ impl Engine {
         self.give_bank(number);
     }
 
-    fn end_dead_sockets(&self, dead: &BTreeMap<u64, bool>) {
+    /// Also those of a process whose threads have given back their slots in exit(3).
+    fn end_dead_sockets(&self, dead: &mut BTreeMap<u64, bool>) {
         let used = self.view.shared().sockets_used.0.load(Ordering::Acquire) as usize;
         for index in 0..used.min(self.view.geometry().limits.sockets) {
             let socket = self.view.socket(index);
             let id = socket.id.load(Ordering::Acquire);
-            if id != 0 && dead.get(&socket.process.load(Ordering::Relaxed)) == Some(&true) {
+            if id == 0 {
+                continue;
+            }
+            let process = socket.process.load(Ordering::Relaxed);
+            if *dead.entry(process).or_insert_with(|| self.is_dead(process)) {
                 self.end_socket(id);
             }
         }
