@@ -15,8 +15,9 @@ fn main() {
 
 #[cfg(feature = "instrument")]
 mod tests {
+    use std::alloc::{GlobalAlloc, Layout, System};
     use std::collections::BTreeSet;
-    use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
     use tare::{Config, Operation};
     use tare_layout::header::{LIVE, STOPPED};
@@ -54,6 +55,7 @@ mod tests {
             a_killed_owner_is_replaced_by_the_oldest,
             children_of_a_parent_with_threads_do_not_record,
             a_bank_of_another_process_begins_at_zero,
+            a_process_that_gave_up_changes_nothing,
         ];
         for (name, test) in all {
             if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
@@ -62,6 +64,31 @@ mod tests {
                 unsafe { libc::alarm(600) };
                 test();
             }
+        }
+    }
+
+    /// Stops the process at its next allocation: Tare allocates while it has the lock.
+    static STOPS: AtomicBool = AtomicBool::new(false);
+
+    struct Stopping;
+
+    #[global_allocator]
+    static ALLOCATOR: Stopping = Stopping;
+
+    // SAFETY: the system's allocator.
+    unsafe impl GlobalAlloc for Stopping {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            if STOPS.load(Ordering::Relaxed) && STOPS.swap(false, Ordering::Relaxed) {
+                // SAFETY: stops this process.
+                unsafe { libc::raise(libc::SIGSTOP) };
+            }
+            // SAFETY: the caller's promise.
+            unsafe { System.alloc(layout) }
+        }
+
+        unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+            // SAFETY: the caller's promise.
+            unsafe { System.dealloc(place, layout) }
         }
     }
 
@@ -581,5 +608,55 @@ mod tests {
         }
         let rounds = 30 * 31 / 2;
         assert_eq!(tare.total(&EVENT).count, 4 * rounds);
+    }
+
+    /// It waits for the lock once, and then leaves slots and banks to the search that finds it dead.
+    fn a_process_that_gave_up_changes_nothing() {
+        let tare = many_processes();
+        let shared = tare.view.shared();
+        let lists = || {
+            let free = shared.free_slots.0.load(Ordering::Relaxed);
+            (free, tare.live(), tare.slots(), tare.banks())
+        };
+        event();
+        in_child(|| {
+            let mut session = tare::thread::ThreadSession::new(&WORKER);
+            let entered = session.enter();
+            event();
+            drop(entered);
+            let stopped = fork(|| {
+                // SAFETY: this process ends with its parent, also while it is stopped.
+                unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+                event();
+                STOPS.store(true, Ordering::Relaxed);
+                tare::error::raised(7);
+            });
+            let mut status = 0;
+            // SAFETY: a child of ours, and a place for its status.
+            unsafe { libc::waitpid(stopped, &mut status, libc::WUNTRACED) };
+            assert!(libc::WIFSTOPPED(status));
+            let before = lists();
+            std::thread::spawn(event).join().expect("no panic");
+            assert!(!tare::is_running());
+            drop(session);
+            assert_eq!(lists(), before);
+            // SAFETY: a child of ours.
+            assert_eq!(unsafe { libc::kill(stopped, libc::SIGKILL) }, 0);
+            assert_eq!(wait(stopped), libc::SIGKILL);
+            in_child(|| {
+                assert!(!tare::is_running());
+                event();
+            });
+            tare::stop();
+            assert_eq!(lists(), before);
+        });
+        assert_eq!(shared.lost[Lost::Forks as usize].load(Ordering::Relaxed), 2);
+        let header = tare.view.header();
+        assert_eq!(header.state.load(Ordering::Relaxed), LIVE);
+        for _ in 0..40 {
+            in_child(event);
+        }
+        check_lists(&tare);
+        assert_eq!(tare.total(&EVENT).count, 43);
     }
 }

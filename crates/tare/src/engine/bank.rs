@@ -157,7 +157,10 @@ impl Engine {
     /// Calls `count` with a class's row in a free bank of the account, which no other thread writes
     /// meanwhile; false if no bank is free.
     pub fn with_free_row(&self, account: u32, class: u16, count: impl FnOnce(&[Line])) -> bool {
-        let _exclusive = self.exclusive();
+        let exclusive = self.exclusive();
+        if !self.may_change(exclusive.as_ref()) {
+            return false;
+        }
         let head = &self.view.account(account as usize).free_banks;
         let bank = freelist::pop(head, |i| self.bank_link(i)).or_else(|| self.new_bank(account));
         let Some(bank) = bank else { return false };

@@ -143,9 +143,15 @@ fn install_fork_handler() {
     }
     extern "C" fn before() {
         let follows = FOLLOWS_FORKS.load(Ordering::Relaxed);
-        let has_tree = (ENGINE.lock().as_ref()).is_some_and(|engine| engine.tree.is_some());
+        let (has_tree, gave_up) = match ENGINE.lock().as_ref() {
+            Some(engine) => (
+                engine.tree.is_some(),
+                engine.gave_up.load(Ordering::Relaxed),
+            ),
+            None => (false, false),
+        };
         // Not under the lock, which an allocation may take.
-        let after = match (follows || has_tree) && has_one_thread() {
+        let after = match !gave_up && (follows || has_tree) && has_one_thread() {
             true if has_tree => AfterFork::Both,
             true => AfterFork::Child,
             false => AfterFork::Parent,

@@ -33,8 +33,8 @@ impl<T> DerefMut for Locked<'_, T> {
 
 impl Engine {
     /// Until the result is dropped, no thread of another process changes what threads share. `None`: there
-    /// is no other process, or one that has the lock does not go on: then this process goes on without Tare. A
-    /// thread may call it again meanwhile.
+    /// is no other process, or one that has the lock does not go on: then this process goes on without Tare
+    /// ([`Self::may_change`]). A thread may call it again meanwhile.
     #[inline]
     pub fn exclusive(&self) -> Option<Exclusive<'_>> {
         self.tree.as_ref().and_then(|tree| self.lock_tree(tree))
@@ -42,15 +42,25 @@ impl Engine {
 
     #[cold]
     fn lock_tree<'a>(&self, tree: &'a Tree) -> Option<Exclusive<'a>> {
+        if self.gave_up.load(Ordering::Relaxed) {
+            return None;
+        }
         let Some((exclusive, owner_died)) = tree.lock() else {
             running::record(0);
-            self.lose(Lost::Forks, 1);
+            if !self.gave_up.swap(true, Ordering::Relaxed) {
+                self.lose(Lost::Forks, 1);
+            }
             return None;
         };
         if owner_died {
             self.repair(tree);
         }
         Some(exclusive)
+    }
+
+    /// Whether slots, banks and the owner may be changed, after [`Self::exclusive`] returned this.
+    pub fn may_change(&self, exclusive: Option<&Exclusive<'_>>) -> bool {
+        self.tree.is_none() || exclusive.is_some()
     }
 
     /// Locks one of the engine's mutexes, against threads of all processes.
@@ -87,13 +97,16 @@ impl Engine {
     /// The process attaches. If the one in the header is gone, the oldest that is left takes its place.
     #[cold]
     fn attach_process(&self, tree: &Tree) -> u64 {
-        let _exclusive = self.exclusive();
+        let exclusive = self.exclusive();
         let attached = self.process.load(Ordering::Relaxed);
         if attached != 0 {
             return attached;
         }
         let own = tare_layout::process::word(std::process::id(), clock::boot_s());
         self.process.store(own, Ordering::Relaxed);
+        if exclusive.is_none() {
+            return own;
+        }
         let owner = tree.owner().load(Ordering::Relaxed);
         if self.has_ended() || owner == 0 {
             self.set_owner(tree, own);
@@ -104,12 +117,15 @@ impl Engine {
         own
     }
 
-    /// This process stops. Whether another one goes on.
+    /// This process stops. Whether another one goes on: also one that has the lock and is stopped itself.
     pub(super) fn leave_tree(&self) -> bool {
         let Some(tree) = &self.tree else {
             return false;
         };
-        let _exclusive = self.exclusive();
+        let exclusive = self.exclusive();
+        if exclusive.is_none() {
+            return true;
+        }
         self.stop_threads();
         let Some(other) = self.oldest_other() else {
             // What the dead left is no longer of anybody.

@@ -43,7 +43,7 @@ impl Engine {
 }
 
 impl Local {
-    /// Takes a slot; `None` if none is left, which the caller [counts](Engine::lose_thread). It has no
+    /// Takes a slot; `None` if none is left or may be taken, which the caller [counts](Engine::lose_thread). It has no
     /// bank until it counts something: a connection of a server with everything off never does.
     pub fn take_slot(
         engine: &Arc<Engine>,
@@ -51,7 +51,10 @@ impl Local {
         parent: u64,
         os_id: u64,
     ) -> Option<*mut Local> {
-        let _exclusive = engine.exclusive();
+        let exclusive = engine.exclusive();
+        if !engine.may_change(exclusive.as_ref()) {
+            return None;
+        }
         let process = engine.process();
         engine.count_down_to_search();
         let view = &engine.view;
@@ -236,7 +239,11 @@ impl Local {
         }
         local.settle();
         let many = (local.engine.tree.is_some()).then(|| Arc::clone(&local.engine));
-        let _exclusive = many.as_ref().and_then(|engine| engine.exclusive());
+        let exclusive = many.as_ref().and_then(|engine| engine.exclusive());
+        if many.is_some() && exclusive.is_none() {
+            // A search frees them once this process has ended.
+            return;
+        }
         // The session never got an account, so its counts are the background's.
         local.name_bank(0);
         if has_had_events(local.slot) {
@@ -261,7 +268,10 @@ impl Local {
 
     /// Moves the thread to a bank of another account.
     pub fn change_account(&self, account: Account) {
-        let _exclusive = self.engine.exclusive();
+        let exclusive = self.engine.exclusive();
+        if !self.engine.may_change(exclusive.as_ref()) {
+            return self.engine.disconnected(account);
+        }
         let before = self.account.get();
         if self.awaits_account.get() {
             // The default account means that the account is still unknown.
@@ -348,7 +358,10 @@ impl Local {
     #[inline(never)]
     pub(super) fn ensure_bank(&self) -> Option<&'static Bank> {
         if !self.has_bank() {
-            let _exclusive = self.engine.exclusive();
+            let exclusive = self.engine.exclusive();
+            if !self.engine.may_change(exclusive.as_ref()) {
+                return None;
+            }
             let account = match self.awaits_account.get() {
                 true => self.engine.view.geometry().nobody() as u32,
                 false => self.account.get().counted,

@@ -79,6 +79,9 @@ pub(crate) struct Engine {
     pub(super) process: AtomicU64,
     /// See [`Self::is_child`].
     pub(super) is_child: AtomicBool,
+    /// The tree's lock did not come in time: this process goes on without Tare, and changes nothing that
+    /// processes share.
+    pub(super) gave_up: AtomicBool,
     /// The file of the segment, if it is one.
     path: Option<PathBuf>,
     /// The process that it records; a child of fork has it mapped, too.
@@ -156,6 +159,7 @@ impl Engine {
             },
             process: AtomicU64::new(0),
             is_child: AtomicBool::new(false),
+            gave_up: AtomicBool::new(false),
             path: path.clone(),
             pid: AtomicU32::new(std::process::id()),
             mapping,
