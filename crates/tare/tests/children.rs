@@ -56,6 +56,7 @@ mod tests {
             children_of_a_parent_with_threads_do_not_record,
             a_bank_of_another_process_begins_at_zero,
             a_process_that_gave_up_changes_nothing,
+            a_process_without_its_first_thread_lives,
         ];
         for (name, test) in all {
             if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
@@ -658,5 +659,40 @@ mod tests {
         }
         check_lists(&tare);
         assert_eq!(tare.total(&EVENT).count, 43);
+    }
+
+    fn a_process_without_its_first_thread_lives() {
+        let tare = many_processes();
+        let turns = tallies::<1>();
+        let pid = fork(|| {
+            let begin = || {
+                event();
+                turns[0].store(1, Ordering::Release);
+                while turns[0].load(Ordering::Acquire) < 2 {
+                    std::thread::yield_now();
+                }
+                // SAFETY: ends the child.
+                unsafe { libc::_exit(0) }
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(begin);
+                // SAFETY: ends this thread, whose memory remains.
+                unsafe { libc::syscall(libc::SYS_exit, 0) };
+            });
+        });
+        let is_zombie = || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("/proc");
+            stat.contains(") Z ")
+        };
+        while turns[0].load(Ordering::Acquire) == 0 || !is_zombie() {
+            std::thread::yield_now();
+        }
+        for _ in 0..40 {
+            in_child(event);
+        }
+        assert!(processes(&tare).contains(&(pid as u32)));
+        turns[0].store(2, Ordering::Release);
+        assert_eq!(wait(pid), 0);
+        assert_eq!(tare.total(&EVENT).count, 41);
     }
 }

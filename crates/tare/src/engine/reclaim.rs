@@ -112,8 +112,8 @@ impl Engine {
             return true;
         }
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        state_and_start(&stat).is_some_and(|(state, start_s)| {
-            matches!(state, "Z" | "X") || start_s > u64::from(process::attached_s(word))
+        Stat::parse(&stat).is_some_and(|stat| {
+            stat.has_ended() || stat.start_s > u64::from(process::attached_s(word))
         })
     }
 
@@ -259,15 +259,37 @@ fn listed<'a>(head: &AtomicU64, count: usize, link: impl Fn(usize) -> &'a Atomic
     is_listed
 }
 
-/// State and start, in seconds since boot, from `/proc/PID/stat`.
-fn state_and_start(stat: &str) -> Option<(&str, u64)> {
-    // The name before may have blanks and parentheses (proc_pid_stat(5): fields 3 and 22).
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?;
-    let start: u64 = fields.nth(18)?.parse().ok()?;
-    // SAFETY: no preconditions.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    Some((state, start / u64::try_from(per_second).ok()?.max(1)))
+/// What `/proc/PID/stat` says of a process.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat<'a> {
+    /// Of its first thread.
+    state: &'a str,
+    threads: u64,
+    /// Seconds since boot.
+    start_s: u64,
+}
+
+impl<'a> Stat<'a> {
+    fn parse(stat: &'a str) -> Option<Self> {
+        // The name before may have blanks and parentheses (proc_pid_stat(5): fields 3, 20 and 22).
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let state = fields.next()?;
+        let threads = fields.nth(16)?.parse().ok()?;
+        let start: u64 = fields.nth(1)?.parse().ok()?;
+        // SAFETY: no preconditions.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+        let start_s = start / u64::try_from(per_second).ok()?.max(1);
+        Some(Self {
+            state,
+            threads,
+            start_s,
+        })
+    }
+
+    /// A process whose first thread has ended before others is a zombie with several threads.
+    fn has_ended(&self) -> bool {
+        self.state == "X" || self.state == "Z" && self.threads <= 1
+    }
 }
 
 #[cfg(test)]
@@ -277,11 +299,17 @@ mod tests {
     #[test]
     fn the_state_and_the_start_of_this_process_are_read() {
         let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc");
-        let (state, start_s) = state_and_start(&stat).expect("a state");
-        assert_ne!(state, "Z");
-        assert!(start_s <= u64::from(clock::boot_s()));
-        let odd = "7 (a b) R) Z 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 12345 0";
-        assert_eq!(state_and_start(odd), Some(("Z", 123)));
+        let stat = Stat::parse(&stat).expect("a state");
+        assert!(!stat.has_ended());
+        assert!(stat.threads >= 1);
+        assert!(stat.start_s <= u64::from(clock::boot_s()));
+        let of =
+            |threads| format!("7 (a b) R) Z 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 {threads} 0 12345 0");
+        let one = of(1);
+        let one = Stat::parse(&one).expect("a state");
+        assert_eq!((one.state, one.threads, one.start_s), ("Z", 1, 123));
+        assert!(one.has_ended());
+        assert!(!Stat::parse(&of(2)).expect("a state").has_ended());
     }
 
     #[test]
