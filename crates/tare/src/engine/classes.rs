@@ -156,9 +156,10 @@ impl Engine {
     fn place(&self, new: &New<'_>) -> u16 {
         let used = &self.view.shared().classes_used.0;
         let count = used.load(Ordering::Relaxed) as usize;
-        // Two statics of the same name (two crates that share an instrument) are one instrument.
+        // Two statics of the same name (two crates that share an instrument) are one instrument. One without
+        // a kind was left by a process that was killed here.
         for i in 1..count {
-            if self.view.class(i).name.is(new.name) {
+            if self.view.class(i).name.is(new.name) && self.kind_of(i).is_some() {
                 return i as u16;
             }
         }
@@ -223,5 +224,31 @@ fn setup_of(setting: Setting) -> u8 {
         Setting::Off => setup::TIMED,
         Setting::Counted => setup::ENABLED,
         Setting::On => setup::ENABLED | setup::TIMED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::engine::local::Local;
+
+    #[test]
+    fn a_class_whose_writer_was_killed_is_placed_again() {
+        let config = Config {
+            frequent_classes: 64,
+            ..Config::default()
+        };
+        let engine = Engine::create(config, 0, 1, Local::free).expect("a segment");
+        let free = (1..=64).find(|i| engine.kind_of(*i).is_none());
+        let number = free.expect("a free number");
+        engine.view.class(number).name.set("error/7");
+        let new = New {
+            is_frequent: true,
+            ..New::error("error/7", "", setup::ENABLED)
+        };
+        assert_eq!(usize::from(engine.place(&new)), number);
+        assert_eq!(engine.kind_of(number), Some(Kind::Error));
+        assert_eq!(usize::from(engine.place(&new)), number);
     }
 }
