@@ -258,6 +258,10 @@ impl Local {
         if local.has_bank() {
             local.engine.give_bank(local.bank_number.get());
         }
+        if many.is_some() {
+            // If this process is killed after the next line, the search must not do the same again.
+            local.slot.account.store(0, Ordering::Relaxed);
+        }
         // An account without threads has only free banks.
         local.engine.disconnected(local.account.get());
         let number = local.slot_number();
@@ -296,8 +300,9 @@ impl Local {
             }
         }
         self.engine.connected(account);
-        self.engine.disconnected(before);
+        // First, because a search disconnects the account of a slot whose process was killed.
         self.slot.account.store(account.number, Ordering::Relaxed);
+        self.engine.disconnected(before);
         self.account.set(account);
     }
 
