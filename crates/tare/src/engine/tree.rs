@@ -6,12 +6,19 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::clock;
-
 /// What the processes share beside the segment.
 pub struct Tree {
     shared: NonNull<Shared>,
+    /// Locks with a timeout of a clock that nobody sets: glibc has it since 2.30.
+    clock_lock: Option<ClockLock>,
 }
+
+/// pthread_mutex_clocklock.
+type ClockLock = unsafe extern "C" fn(
+    *mut libc::pthread_mutex_t,
+    libc::clockid_t,
+    *const libc::timespec,
+) -> libc::c_int;
 
 /// In memory that children of fork inherit.
 struct Shared {
@@ -54,7 +61,12 @@ impl Tree {
         let Some(shared) = NonNull::new(place.cast::<Shared>()) else {
             return Err(io::ErrorKind::OutOfMemory.into());
         };
-        let tree = Self { shared };
+        // SAFETY: a C string.
+        let place = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"pthread_mutex_clocklock".as_ptr()) };
+        // SAFETY: null is `None`; the function that has this name has this type.
+        let clock_lock =
+            unsafe { std::mem::transmute::<*mut libc::c_void, Option<ClockLock>>(place) };
+        let tree = Self { shared, clock_lock };
         let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
         // SAFETY: `attributes` is initialised before it is used; the mutex is in memory of its own, which
         // nobody else has yet.
@@ -90,12 +102,19 @@ impl Tree {
 
     /// Locks the tree's mutex. True: the process that had it died. `None`: a process that has it does not go on.
     pub fn lock(&self) -> Option<(Exclusive<'_>, bool)> {
-        let end = libc::timespec {
-            tv_sec: (clock::unix_ns() / 1_000_000_000) as libc::time_t + LOCK_TIMEOUT_S,
-            tv_nsec: 0,
+        // SAFETY: initialised by `new`; the ends are of the clocks that the two functions read.
+        let result = unsafe {
+            match self.clock_lock {
+                Some(lock) => {
+                    let end = end_of_wait(libc::CLOCK_MONOTONIC);
+                    lock(self.mutex(), libc::CLOCK_MONOTONIC, &raw const end)
+                }
+                None => {
+                    let end = end_of_wait(libc::CLOCK_REALTIME);
+                    libc::pthread_mutex_timedlock(self.mutex(), &raw const end)
+                }
+            }
         };
-        // SAFETY: initialised by `new`.
-        let result = unsafe { libc::pthread_mutex_timedlock(self.mutex(), &raw const end) };
         let owner_died = result == libc::EOWNERDEAD;
         if owner_died {
             // SAFETY: locked above. If this process dies before it unlocks, the next one learns of it again.
@@ -122,6 +141,18 @@ impl Tree {
     pub fn next_search_s(&self) -> &AtomicU32 {
         &self.shared().next_search_s
     }
+}
+
+/// When a wait for the lock that begins now ends, by this clock.
+fn end_of_wait(clock: libc::clockid_t) -> libc::timespec {
+    let mut end = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a place for the time.
+    unsafe { libc::clock_gettime(clock, &raw mut end) };
+    end.tv_sec += LOCK_TIMEOUT_S;
+    end
 }
 
 impl Drop for Tree {
