@@ -57,6 +57,7 @@ mod tests {
             a_bank_of_another_process_begins_at_zero,
             a_process_that_gave_up_changes_nothing,
             a_process_without_its_first_thread_lives,
+            a_child_stops_under_a_filter_of_system_calls,
         ];
         for (name, test) in all {
             if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
@@ -694,5 +695,57 @@ mod tests {
         turns[0].store(2, Ordering::Release);
         assert_eq!(wait(pid), 0);
         assert_eq!(tare.total(&EVENT).count, 41);
+    }
+
+    /// From here on kill(2) and openat(2) end the process.
+    fn forbid_searches() {
+        let word = |code: u32, jt, jf, k| libc::sock_filter {
+            code: code as u16,
+            jt,
+            jf,
+            k,
+        };
+        let is = |call: libc::c_long, skips| {
+            let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+            word(equal, skips, 0, call as u32)
+        };
+        let mut filter = [
+            // The number of the system call.
+            word(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+            is(libc::SYS_kill, 2),
+            is(libc::SYS_openat, 1),
+            word(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+            word(
+                libc::BPF_RET | libc::BPF_K,
+                0,
+                0,
+                libc::SECCOMP_RET_KILL_PROCESS,
+            ),
+        ];
+        let program = libc::sock_fprog {
+            len: filter.len() as u16,
+            filter: filter.as_mut_ptr(),
+        };
+        // SAFETY: a filter that is valid during the call.
+        unsafe {
+            assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+            let mode = libc::SECCOMP_MODE_FILTER;
+            assert_eq!(
+                libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program),
+                0
+            );
+        }
+    }
+
+    fn a_child_stops_under_a_filter_of_system_calls() {
+        let tare = many_processes();
+        event();
+        in_child(|| {
+            event();
+            forbid_searches();
+            tare::stop();
+        });
+        assert_eq!(processes(&tare), BTreeSet::from([std::process::id()]));
+        assert_eq!(tare.view.header().state.load(Ordering::Relaxed), LIVE);
     }
 }

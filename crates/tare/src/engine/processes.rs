@@ -127,13 +127,18 @@ impl Engine {
             return true;
         }
         self.stop_threads();
+        let owner = tree.owner().load(Ordering::Relaxed);
+        let is_owner = owner == self.process.load(Ordering::Relaxed);
+        if self.is_child() && !is_owner {
+            // A search makes system calls for which a filter of the host's child may kill it.
+            return true;
+        }
         let Some(other) = self.oldest_other() else {
             // What the dead left is no longer of anybody.
             self.try_reclaim();
             return false;
         };
-        let owner = tree.owner().load(Ordering::Relaxed);
-        if owner == self.process.load(Ordering::Relaxed) || self.is_dead(owner) {
+        if is_owner || self.is_dead(owner) {
             self.set_owner(tree, other);
         }
         true
