@@ -28,6 +28,7 @@ mod tests {
     use super::support::{Random, Running, Segment, scale, start};
 
     tare::classes! {
+        static LOCK: Mutex = "wait/synch/mutex/children/lock";
         static EVENT: MetadataLock = "wait/lock/metadata/children/event";
         static DATA: File = "wait/io/file/children/data";
         static CLIENT: Socket = "wait/io/socket/children/client";
@@ -58,6 +59,7 @@ mod tests {
             a_process_that_gave_up_changes_nothing,
             a_process_without_its_first_thread_lives,
             a_child_stops_under_a_filter_of_system_calls,
+            locks_of_children_have_no_instances,
         ];
         for (name, test) in all {
             if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
@@ -747,5 +749,20 @@ mod tests {
         });
         assert_eq!(processes(&tare), BTreeSet::from([std::process::id()]));
         assert_eq!(tare.view.header().state.load(Ordering::Relaxed), LIVE);
+    }
+
+    fn locks_of_children_have_no_instances() {
+        let tare = many_processes();
+        let lock = tare::sync::Mutex::new(&LOCK, ());
+        drop(lock.lock());
+        let used = || tare.view.shared().instances_used.0.load(Ordering::Relaxed);
+        let before = used();
+        in_child(|| {
+            drop(lock.lock());
+            let own = tare::sync::Mutex::new(&LOCK, ());
+            drop(own.lock());
+        });
+        assert_eq!(used(), before);
+        assert_eq!(tare.total(&LOCK).count, 3);
     }
 }

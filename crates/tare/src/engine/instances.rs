@@ -14,8 +14,12 @@ use super::freelist;
 use super::state::Engine;
 
 impl Engine {
-    /// The id of a new mutex, rwlock or condition; 0 = the table is full.
+    /// The id of a new mutex, rwlock or condition; 0 = the table is full, or this process is a child: an
+    /// instance does not say whose it is, so nothing would end it after its process.
     pub fn new_instance(&self, class: u16, address: usize) -> u32 {
+        if self.is_child() {
+            return 0;
+        }
         let shared = self.view.shared();
         let limit = self.view.geometry().limits.instances;
         let kind = self.kind_of(usize::from(class));
@@ -69,9 +73,10 @@ impl Engine {
         }
     }
 
-    /// Ends an instance. An id of another generation of Tare, or one that has ended, is ignored.
+    /// Ends an instance. An id of another generation of Tare, or one that has ended, is ignored; and in a
+    /// child any, because only its parent has instances.
     pub fn end_instance(&self, id: u32) {
-        let Some(instance) = self.live_instance(id) else {
+        let Some(instance) = self.live_instance(id).filter(|_| !self.is_child()) else {
             return;
         };
         if instance
