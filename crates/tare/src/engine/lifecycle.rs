@@ -65,7 +65,8 @@ fn next_generation() -> u32 {
 }
 
 /// Stops recording. Threads release the segment when they end or when Tare starts again. When the last
-/// one has, a segment in memory is gone, also for readers that are attached; one in a file remains.
+/// one has, a segment in memory is gone, also for readers that are attached; one in a file remains, and so does
+/// one of [many processes](Config::many_processes).
 pub fn stop() {
     let _busy = hot::busy();
     let mut current = ENGINE.lock();
