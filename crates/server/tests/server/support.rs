@@ -165,6 +165,10 @@ fn run(conn: &mut Conn, sql: &str) -> mysql::Result<()> {
         }
     }
     drop(results);
+    // The tests of sys are few, and switch on what the others of their process need, too.
+    if env!("CARGO_CRATE_NAME") == "sys" {
+        return Ok(());
+    }
     let lower = sql.to_ascii_lowercase();
     let is_shared = |table: &str| lower.starts_with("update") && lower.contains(table);
     assert!(
