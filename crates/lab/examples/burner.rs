@@ -91,10 +91,12 @@ impl Counts {
         let own = LINE * (1 + thread);
         let buckets = LINE * (1 + self.threads) + BUCKETS * 8 * thread;
         while self.get(16)? == 0 {
-            let clock = || Ok::<u64, io::Error>(start.elapsed().as_nanos() as u64 - self.get(8)?);
+            // The load may have been stopped before this thread began.
+            let clock =
+                || Ok::<i64, io::Error>(start.elapsed().as_nanos() as i64 - self.get(8)? as i64);
             let began = clock()?;
             connection(&mut server, 0)?;
-            let took = clock()?.saturating_sub(began);
+            let took = (clock()? - began).max(0) as u64;
             if self.get(0)? != 0 {
                 let bucket = 32.0 * (took as f64 / 1e3).max(1.0).log2();
                 self.add(own + 8, 1)?;
