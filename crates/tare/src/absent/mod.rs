@@ -2,6 +2,17 @@
 //!
 //! Guards are of size zero, functions are empty and inlined; `tests/absent.rs` checks it.
 
+/// Methods that do nothing.
+macro_rules! nothing {
+    ($($name:ident($($type:ty),*);)*) => {
+        $(
+            /// Does nothing.
+            #[inline(always)]
+            pub fn $name(&self, $(_: $type),*) {}
+        )*
+    };
+}
+
 mod class;
 pub mod memory;
 pub mod metadata;
@@ -159,13 +170,10 @@ impl socket::Instance {
     #[inline(always)]
     pub fn peer(&mut self, _: &str, _: u16) {}
 
-    /// Does nothing.
-    #[inline(always)]
-    pub fn own(&self) {}
-
-    /// Does nothing.
-    #[inline(always)]
-    pub fn idle(&self, _: bool) {}
+    nothing! {
+        own();
+        idle(bool);
+    }
 }
 
 pub mod stage {

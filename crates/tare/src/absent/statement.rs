@@ -23,17 +23,6 @@ pub fn start_since(_: &Class, _: u64) -> Statement {
     Statement(PhantomData)
 }
 
-/// Methods that do nothing.
-macro_rules! nothing {
-    ($($name:ident($($type:ty),*);)*) => {
-        $(
-            /// Does nothing.
-            #[inline(always)]
-            pub fn $name(&self, $(_: $type),*) {}
-        )*
-    };
-}
-
 impl Statement {
     /// False.
     #[inline(always)]

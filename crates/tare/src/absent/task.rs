@@ -47,17 +47,6 @@ pub mod statement {
         Statement(())
     }
 
-    /// Methods that do nothing.
-    macro_rules! nothing {
-        ($($name:ident($($type:ty),*);)*) => {
-            $(
-                /// Does nothing.
-                #[inline(always)]
-                pub fn $name(&self, $(_: $type),*) {}
-            )*
-        };
-    }
-
     impl Statement {
         /// False.
         #[inline(always)]

@@ -29,6 +29,8 @@ pub(super) mod active;
 mod counters;
 mod shape;
 
+pub(super) use counters::counter_setters;
+
 pub use active::{Outermost, start_since};
 
 /// A running statement. When it is dropped, it ends, and with it the thread's stage.

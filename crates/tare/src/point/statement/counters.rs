@@ -7,6 +7,36 @@ use super::Statement;
 use crate::engine::hot::still;
 use crate::point::{error, text};
 
+/// Methods that set one counter each, by `set`: those of statements, also of tasks.
+macro_rules! counter_setters {
+    () => {
+        /// Rows sent to the client.
+        #[inline]
+        pub fn rows_sent(&self, rows: u64) {
+            self.set(Counter::RowsSent, rows);
+        }
+
+        /// Rows examined.
+        #[inline]
+        pub fn rows_examined(&self, rows: u64) {
+            self.set(Counter::RowsExamined, rows);
+        }
+
+        /// Rows inserted, changed or deleted.
+        #[inline]
+        pub fn rows_affected(&self, rows: u64) {
+            self.set(Counter::RowsAffected, rows);
+        }
+
+        /// Number of warnings.
+        #[inline]
+        pub fn warnings(&self, warnings: u64) {
+            self.set(Counter::Warnings, warnings);
+        }
+    };
+}
+pub(crate) use counter_setters;
+
 impl Statement {
     /// Sets a counter.
     #[inline]
@@ -46,29 +76,7 @@ impl Statement {
         }
     }
 
-    /// Rows sent to the client.
-    #[inline]
-    pub fn rows_sent(&self, rows: u64) {
-        self.set(Counter::RowsSent, rows);
-    }
-
-    /// Rows examined.
-    #[inline]
-    pub fn rows_examined(&self, rows: u64) {
-        self.set(Counter::RowsExamined, rows);
-    }
-
-    /// Rows inserted, changed or deleted.
-    #[inline]
-    pub fn rows_affected(&self, rows: u64) {
-        self.set(Counter::RowsAffected, rows);
-    }
-
-    /// Number of warnings.
-    #[inline]
-    pub fn warnings(&self, warnings: u64) {
-        self.set(Counter::Warnings, warnings);
-    }
+    counter_setters!();
 
     /// It ends without an SQLSTATE, as MySQL's statements that return rows do. Others that succeed have
     /// 00000.

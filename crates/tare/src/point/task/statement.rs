@@ -21,7 +21,7 @@ use crate::engine::local::{Local, is_event, words};
 use crate::engine::settings;
 use crate::engine::task::{Home, TaskParent};
 use crate::lock::PlainMutex;
-use crate::point::statement::active;
+use crate::point::statement::{active, counter_setters};
 use crate::point::{error, statement_event, text};
 use crate::source::Source;
 
@@ -360,8 +360,9 @@ impl Event {
             counted.each_number(|i, n| record.set(at::COUNTERS + i, n));
             statement_event::end(local, record, self.id, now, bits);
             record.clear();
+            // Otherwise another statement may have it.
+            local.give_statement_record(self.record);
         }
-        local.give_statement_record(self.record);
         local.leave_task_statement(self.id, self.parent);
     }
 
@@ -459,29 +460,7 @@ impl Statement {
         }
     }
 
-    /// Rows sent to the client.
-    #[inline]
-    pub fn rows_sent(&self, rows: u64) {
-        self.set(Counter::RowsSent, rows);
-    }
-
-    /// Rows examined.
-    #[inline]
-    pub fn rows_examined(&self, rows: u64) {
-        self.set(Counter::RowsExamined, rows);
-    }
-
-    /// Rows inserted, changed or deleted.
-    #[inline]
-    pub fn rows_affected(&self, rows: u64) {
-        self.set(Counter::RowsAffected, rows);
-    }
-
-    /// Number of warnings.
-    #[inline]
-    pub fn warnings(&self, warnings: u64) {
-        self.set(Counter::Warnings, warnings);
-    }
+    counter_setters!();
 
     /// It failed: MySQL's error number, five characters of SQLSTATE, and the message.
     #[cold]
