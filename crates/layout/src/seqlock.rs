@@ -95,9 +95,11 @@ impl<const N: usize> Record<N> {
         self.words[0].store(0, Ordering::Release);
     }
 
-    /// Removes the record if it still has this id: for a thread that is not its writer.
-    pub fn remove(&self, id: u64) {
-        let _ = self.words[0].compare_exchange(id, 0, Ordering::Release, Ordering::Relaxed);
+    /// Removes the record if it still has this id, and returns whether it had: also for a thread that is not its
+    /// writer.
+    pub fn remove(&self, id: u64) -> bool {
+        let removed = self.words[0].compare_exchange(id, 0, Ordering::Release, Ordering::Relaxed);
+        removed.is_ok()
     }
 
     /// Address of a word, for a host that writes it itself.

@@ -329,8 +329,8 @@ impl Running {
             local.store_event(ring::WAITS, &ended, bits, rings.waits, |i| {
                 &rings.long_waits[i]
             });
-            if let Some(record) = record {
-                local.slot.waits[record].remove(id);
+            // If it was removed, another wait may have it.
+            if let Some(record) = record.filter(|record| local.slot.waits[*record].remove(id)) {
                 local.give_wait_record(record);
             }
         } else if let (Some(record), Some(slot)) = (record, self.home.slot_elsewhere(local)) {
