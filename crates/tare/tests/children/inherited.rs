@@ -1,0 +1,122 @@
+//! What a child has from its parent.
+
+use std::sync::atomic::Ordering;
+
+use tare::Operation;
+use tare_layout::shared::Lost;
+
+use super::{CLIENT, DATA, EVENT, LOCK, WORKER, event, fork, in_child, many_processes, wait};
+
+/// Drops a child's copy of something that its parent has. The child ends without dropping it again.
+fn drop_copy<T>(of_parent: &T) {
+    // SAFETY: `fork` ends the child by _exit, so this copy is dropped once.
+    drop(unsafe { std::ptr::read(of_parent) });
+}
+
+pub fn what_a_parent_opened_is_its_own() {
+    let tare = many_processes();
+    let mut session = tare::thread::ThreadSession::new(&WORKER);
+    let socket = tare::socket::Instance::new(&CLIENT, 7);
+    let file = tare::file::Instance::open(&DATA, "/children/open");
+    drop((socket.wait(Operation::Recv), file.wait(Operation::Read)));
+    let parents = (tare.sockets(&CLIENT), tare.live());
+    let row = tare.file(&DATA, "/children/open").expect("a file");
+    let entry = tare.view.file(tare_layout::instance::index_of(row));
+    in_child(|| {
+        drop_copy(&socket);
+        drop_copy(&file);
+        drop_copy(&session);
+        event();
+    });
+    assert_eq!(entry.open.load(Ordering::Relaxed), 1);
+    in_child(|| {
+        drop(session.enter());
+        drop((socket.wait(Operation::Recv), file.wait(Operation::Read)));
+        assert_eq!(tare.sockets(&CLIENT).len(), 2);
+        assert_eq!(entry.open.load(Ordering::Relaxed), 2);
+        drop_copy(&socket);
+        drop_copy(&file);
+        drop_copy(&session);
+    });
+    assert_eq!(entry.open.load(Ordering::Relaxed), 1);
+    assert_eq!(tare.sockets(&CLIENT), parents.0);
+    assert!(parents.1.iter().all(|slot| tare.live().contains(slot)));
+    assert_eq!(tare.total(&CLIENT).count, 2);
+    let entered = session.enter();
+    event();
+    drop(entered);
+    assert_eq!(tare.total(&EVENT).count, 2);
+    assert_eq!(tare.losses(), []);
+}
+
+pub fn children_of_a_parent_with_threads_do_not_record() {
+    let tare = many_processes();
+    event();
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || receiver.recv());
+    in_child(|| {
+        assert!(!tare::is_running());
+        event();
+    });
+    drop(sender);
+    thread.join().expect("no panic").expect_err("no sender");
+    assert_eq!(tare.total(&EVENT).count, 1);
+    assert_eq!(tare.losses(), [(Lost::Forks as usize, 1)]);
+    in_child(event);
+    assert_eq!(tare.total(&EVENT).count, 2);
+}
+
+/// A thread's own counts are those since it took its bank, whoever had the bank before.
+pub fn a_bank_of_another_process_begins_at_zero() {
+    let tare = many_processes();
+    let own = |thread: u64| {
+        let bank = tare
+            .view
+            .slot(tare.slot_of(thread))
+            .bank
+            .load(Ordering::Relaxed);
+        tare.own_count(&EVENT, bank as usize)
+    };
+    // The bank passes from this process to others and back, in three ways: given back, killed, and with
+    // more rows than are listed.
+    for round in 0..30 {
+        let count = move || (0..=round).for_each(|_| event());
+        let here = std::thread::spawn(count);
+        here.join().expect("no panic");
+        for is_killed in [false, true] {
+            let pid = fork(|| {
+                count();
+                assert_eq!(own(tare::thread::id()), round + 1);
+                if is_killed {
+                    // SAFETY: this process.
+                    unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+                }
+                std::thread::scope(|scope| {
+                    let leaving = scope.spawn(|| {
+                        count();
+                        own(tare::thread::id())
+                    });
+                    assert_eq!(leaving.join().expect("no panic"), round + 1);
+                });
+            });
+            assert_eq!(wait(pid), if is_killed { libc::SIGKILL } else { 0 });
+        }
+    }
+    let rounds = 30 * 31 / 2;
+    assert_eq!(tare.total(&EVENT).count, 4 * rounds);
+}
+
+pub fn locks_of_children_have_no_instances() {
+    let tare = many_processes();
+    let lock = tare::sync::Mutex::new(&LOCK, ());
+    drop(lock.lock());
+    let used = || tare.view.shared().instances_used.0.load(Ordering::Relaxed);
+    let before = used();
+    in_child(|| {
+        drop(lock.lock());
+        let own = tare::sync::Mutex::new(&LOCK, ());
+        drop(own.lock());
+    });
+    assert_eq!(used(), before);
+    assert_eq!(tare.total(&LOCK).count, 3);
+}
