@@ -155,8 +155,26 @@ pub fn exec(conn: &mut Conn, sql: &str) {
     run(conn, sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
 }
 
-/// Runs a statement and reads all of its rows, among which an error may come: `query_drop` ignores that one.
+/// Changes a setting for all tests of the process, which are written for that.
+#[allow(dead_code, reason = "tests of sys need it")]
+pub fn exec_for_all(conn: &mut Conn, sql: &str) {
+    run_for_all(conn, sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// Runs a statement that changes no setting of other tests.
 fn run(conn: &mut Conn, sql: &str) -> mysql::Result<()> {
+    run_for_all(conn, sql)?;
+    let lower = sql.to_ascii_lowercase();
+    let is_shared = |table: &str| lower.starts_with("update") && lower.contains(table);
+    assert!(
+        conn.affected_rows() == 0 || !SHARED_SETTINGS.iter().any(|table| is_shared(table)),
+        "all tests of this process have the setting: see Running::enable: {sql}"
+    );
+    Ok(())
+}
+
+/// Runs a statement and reads all of its rows, among which an error may come: `query_drop` ignores that one.
+fn run_for_all(conn: &mut Conn, sql: &str) -> mysql::Result<()> {
     use mysql::prelude::Queryable;
     let mut results = conn.query_iter(sql)?;
     while let Some(rows) = results.iter() {
@@ -164,17 +182,6 @@ fn run(conn: &mut Conn, sql: &str) -> mysql::Result<()> {
             row?;
         }
     }
-    drop(results);
-    // The tests of sys are few, and switch on what the others of their process need, too.
-    if env!("CARGO_CRATE_NAME") == "sys" {
-        return Ok(());
-    }
-    let lower = sql.to_ascii_lowercase();
-    let is_shared = |table: &str| lower.starts_with("update") && lower.contains(table);
-    assert!(
-        conn.affected_rows() == 0 || !SHARED_SETTINGS.iter().any(|table| is_shared(table)),
-        "all tests of this process have the setting: see Running::enable: {sql}"
-    );
     Ok(())
 }
 

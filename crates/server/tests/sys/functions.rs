@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 
-use crate::support::{Running, errno, exec, one, rows};
+use crate::support::{Running, errno, exec, exec_for_all, one, rows};
 
 #[test]
 fn functions_answer() {
@@ -72,10 +72,10 @@ fn functions_answer() {
         )
     };
     let history = "SELECT sys.ps_is_consumer_enabled('events_stages_history_long')";
-    exec(&mut client, &consumer("events_stages_history_long", "YES"));
-    exec(&mut client, &consumer("events_stages_current", "NO"));
+    exec_for_all(&mut client, &consumer("events_stages_history_long", "YES"));
+    exec_for_all(&mut client, &consumer("events_stages_current", "NO"));
     assert_eq!(one(&mut client, history), "NO");
-    exec(&mut client, &consumer("events_stages_current", "YES"));
+    exec_for_all(&mut client, &consumer("events_stages_current", "YES"));
     assert_eq!(one(&mut client, history), "YES");
     // An argument with the name of a column of the table that the function reads.
     let sql = "SELECT COUNT(*) FROM performance_schema.threads WHERE sys.ps_thread_id(PROCESSLIST_ID) = THREAD_ID AND PROCESSLIST_ID = CONNECTION_ID()";

@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 
-use crate::support::{MONITOR, Running, errno, exec, one, rows};
+use crate::support::{MONITOR, Running, errno, exec, exec_for_all, one, rows};
 
 /// The results of a CALL: column names and rows of each.
 fn call(client: &mut mysql::Conn, sql: &str) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
@@ -73,7 +73,7 @@ fn setups_are_changed_saved_and_listed() {
         "Enabled 0 instruments"
     );
     assert_eq!(one(&mut client, on), "1");
-    exec(
+    exec_for_all(
         &mut client,
         "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME LIKE 'events_stages%'",
     );

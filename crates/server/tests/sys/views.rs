@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mysql::prelude::Queryable;
 use tare_server::Series;
 
-use crate::support::{Running, errno, exec, one, rows};
+use crate::support::{Running, errno, exec, exec_for_all, one, rows};
 
 /// schema, view, position, column, type, nullable: from information_schema of MySQL 8.0.15, 9.7.4 and
 /// MariaDB 10.11.
@@ -36,11 +36,11 @@ fn reference(series: Series) -> BTreeMap<&'static str, Vec<[&'static str; 3]>> {
 /// Does some of everything that the views show.
 pub fn load(running: &Running) {
     let mut client = running.client();
-    exec(
+    exec_for_all(
         &mut client,
         "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES'",
     );
-    exec(
+    exec_for_all(
         &mut client,
         "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'",
     );
