@@ -68,7 +68,7 @@ static ALLOCATOR: CountingAllocator<tare::memory::Tracked<System>> =
 /// MariaDB, Redis, memcached, PostgreSQL and others), and saves its data if it crashes. `tare sql` and `tare ps` query running programs and
 /// saved segments. `tare serve` is a small MySQL-protocol server that answers about itself and
 /// about other programs. `tare record` records what sessions do over time; `tare live` shows it in a
-/// browser; `tare diff` compares two times of a recording.
+/// browser; `tare diff` compares two time windows of a recording.
 #[derive(Parser)]
 #[command(name = "tare", version = env!("TARE_VERSION"), after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {

@@ -19,7 +19,7 @@ use crate::exit::Failure;
 /// Of a control day at least this part of the compared time must be recorded.
 const MIN_COVERAGE: f64 = 0.9;
 
-/// Compare two times of a recording: what changed, by how much, and what it costs
+/// Compare two time windows of a recording: what changed, by how much, and what it costs
 #[derive(clap::Args, Debug)]
 #[command(after_help = HELP)]
 pub struct Args {
