@@ -12,7 +12,7 @@ use tare_live::{Figures, Metrics, Open, WatchTarget};
 use tare_reader::Segment;
 
 use crate::exit::{FAILED, Failure};
-use crate::observe::row_locks::RowLockReader;
+use crate::observe::innodb::InnodbReader;
 use crate::observe::{self, ObservedServer, Product, QueryError};
 use crate::processes;
 use crate::ps::process;
@@ -46,7 +46,7 @@ fn add_own(own: Option<&OwnConnections>, connection: u64) {
 
 /// Row locks as history's trait `RowLocks`.
 struct ServerRowLocks {
-    reader: RowLockReader,
+    reader: InnodbReader,
     own: Option<OwnConnections>,
 }
 
@@ -67,7 +67,7 @@ impl RowLocks for ServerRowLocks {
 }
 
 /// The row locks of a target that is sampled.
-fn row_locks(reader: Option<RowLockReader>, own: Option<OwnConnections>) -> Box<dyn RowLocks> {
+fn row_locks(reader: Option<InnodbReader>, own: Option<OwnConnections>) -> Box<dyn RowLocks> {
     match reader {
         Some(reader) => Box::new(ServerRowLocks { reader, own }),
         None => Box::new(NoRowLocks),
@@ -75,7 +75,7 @@ fn row_locks(reader: Option<RowLockReader>, own: Option<OwnConnections>) -> Box<
 }
 
 fn segment_source(segment: Arc<Segment>) -> Box<dyn Source> {
-    let reader = RowLockReader::of_segment(segment.pid());
+    let reader = InnodbReader::of_segment(segment.pid()).filter(InnodbReader::has_row_locks);
     Box::new(SegmentSource::new(segment, row_locks(reader, None)))
 }
 
@@ -95,7 +95,7 @@ pub fn source(target: &Target, own: Option<&OwnConnections>) -> Result<Box<dyn S
     }
     let mut other = ObservedServer::open(target.clone())?;
     add_own(own, other.about.connection_id);
-    let row_locks = row_locks(other.row_locks(), own.cloned());
+    let row_locks = row_locks(other.innodb(), own.cloned());
     let pid = match other.find_threads() {
         Ok(pid) => pid,
         Err(QueryError::Refused(why) | QueryError::Lost(why)) => Err(why),

@@ -24,15 +24,21 @@ fn target(server: &Server) -> [String; 2] {
     }
 }
 
-/// Page threads: BLOCKED BY of each connection that is blocked, and the notes.
-fn read_blocked(server: &Server) -> (Vec<(u64, String)>, String) {
+/// Page threads.
+fn read_threads(server: &Server) -> Value {
     let words = [
-        "top", "--batch", "1", "-i", "0.2", "--format", "json", "--page", "threads",
+        "top", "--batch", "1", "-i", "0.2", "--format", "json", "--page", "threads", "--rows",
+        "1000",
     ];
     let words = words.map(str::to_owned).into_iter().chain(target(server));
     let done = finish(&mut server.directory.tare(words));
     assert_eq!(done.code, Some(0), "{done:?}");
-    let page: Value = serde_json::from_str(&done.stdout).expect("an object");
+    serde_json::from_str(&done.stdout).expect("an object")
+}
+
+/// Page threads: BLOCKED BY of each connection that is blocked, and the notes.
+fn read_blocked(server: &Server) -> (Vec<(u64, String)>, String) {
+    let page = read_threads(server);
     let rows = page["rows"].as_array().expect("rows").iter();
     let blocked = rows.filter_map(|row| {
         let by = row["blocked_by"].as_str()?;
@@ -41,6 +47,16 @@ fn read_blocked(server: &Server) -> (Vec<(u64, String)>, String) {
     let mut blocked: Vec<_> = blocked.collect();
     blocked.sort();
     (blocked, page["notes"].to_string())
+}
+
+/// The transaction of a connection on page threads: its age in seconds and its state.
+fn transaction(page: &Value, connection: u64) -> Option<(u64, String)> {
+    let mut rows = page["rows"].as_array().expect("rows").iter();
+    let row = rows.find(|row| row["conn"].as_u64() == Some(connection));
+    let row = row.expect("the connection");
+    let state = row["trx_state"].as_str();
+    assert_eq!(row["trx_s"].is_null(), state.is_none(), "{row}");
+    Some((row["trx_s"].as_u64()?, state?.to_owned()))
 }
 
 fn id(conn: &mut Conn) -> u64 {
@@ -161,6 +177,31 @@ fn read_metrics(recorder: &mut Process) -> String {
     answer
 }
 
+/// The holder's transaction has been open for longer than the one that waits for it, and another session has none.
+fn check_transactions(server: &Server, holder: u64, waiter: u64) {
+    let mut idle = server.connect();
+    let idle_id = id(&mut idle);
+    let check = |holds: &str, waits: &str| {
+        let page = read_threads(server);
+        let (age, state) = transaction(&page, holder).expect("a transaction");
+        assert_eq!(state, holds);
+        let (age_of_waiter, state) = transaction(&page, waiter).expect("a transaction");
+        assert_eq!(state, waits);
+        assert!(age_of_waiter <= age, "{age_of_waiter} {age}");
+        assert_eq!(transaction(&page, idle_id), None);
+    };
+    match server.engine {
+        Engine::Tare => {
+            check("ACTIVE", "ACTIVE");
+            // This level records no transactions: InnoDB has them.
+            server.tare("UPDATE tare.setup_sampling SET sampling = 'active'");
+            check("RUNNING", "LOCK WAIT");
+            server.tare("UPDATE tare.setup_sampling SET sampling = 'every'");
+        }
+        _ => check("RUNNING", "LOCK WAIT"),
+    }
+}
+
 fn check_row_locks(version: Version, engine: Engine) {
     if version.is_left_out() {
         return;
@@ -173,6 +214,7 @@ fn check_row_locks(version: Version, engine: Engine) {
     wait_for("the wait for the row", || {
         (read_blocked(&server).0 == [(waiter, holder_id.to_string())]).then_some(())
     });
+    check_transactions(&server, holder_id, waiter);
     let words = [
         "record",
         "--dir",

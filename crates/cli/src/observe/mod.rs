@@ -3,10 +3,10 @@
 mod about;
 pub mod format;
 mod grant;
+#[cfg(any(feature = "history", feature = "terminal"))]
+pub mod innodb;
 mod listener;
 mod process;
-#[cfg(any(feature = "history", feature = "terminal"))]
-pub mod row_locks;
 pub mod sampling;
 pub mod status;
 pub mod table;
@@ -22,7 +22,7 @@ use tare_client::SessionKind;
 
 use self::grant::explain_refusal;
 #[cfg(any(feature = "history", feature = "terminal"))]
-use self::row_locks::RowLockReader;
+use self::innodb::InnodbReader;
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
 use crate::sql::{Answer, SqlSession, Target};
@@ -80,15 +80,15 @@ impl ObservedServer {
         Ok(())
     }
 
-    /// A reader of row locks that the target's own tables do not have; `None` if they have all.
+    /// A reader of row locks and transactions that the target's own tables do not have; `None` if there is no InnoDB.
     #[cfg(any(feature = "history", feature = "terminal"))]
-    pub fn row_locks(&self) -> Option<RowLockReader> {
+    pub fn innodb(&self) -> Option<InnodbReader> {
         match (self.about.product, self.about.pid) {
             (Product::Tare, pid) => {
                 let pid = pid.filter(|_| self.about.is_segment)?;
-                RowLockReader::of_segment(pid)
+                InnodbReader::of_segment(pid)
             }
-            _ => Some(RowLockReader::of_server(self.target.clone())),
+            _ => Some(InnodbReader::of_server(self.target.clone())),
         }
     }
 

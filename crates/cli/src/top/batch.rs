@@ -37,7 +37,7 @@ fn name(column: &Column, by_second: bool) -> String {
         Measure::Count if by_second => format!("{name}_per_s"),
         Measure::Bytes if by_second => format!("{name}_bytes_per_s"),
         Measure::Bytes | Measure::GaugeBytes => format!("{name}_bytes"),
-        Measure::GaugeSeconds => format!("{name}_s"),
+        Measure::GaugeSeconds | Measure::TransactionAge => format!("{name}_s"),
         _ => name,
     }
 }

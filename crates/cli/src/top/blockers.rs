@@ -6,7 +6,7 @@ use tare_mysql::metadata_lock::{conflicts, queues_behind};
 
 use super::sheet::{Measure, Sheet};
 use super::snapshot::{Figure, Row};
-use crate::observe::row_locks::RowLockReader;
+use crate::observe::innodb::{Ids, InnodbReader};
 use crate::observe::{About, ObservedServer, Product, QueryError, text};
 use crate::output::Cell;
 
@@ -32,28 +32,12 @@ const WAITING: &str = "SELECT THREAD_ID, PROCESSLIST_STATE FROM performance_sche
 
 const METADATA_INSTRUMENT: &str = "SELECT ENABLED FROM performance_schema.setup_instruments WHERE NAME = 'wait/lock/metadata/sql/mdl'";
 
-/// Open transactions, the oldest first. InnoDB's times are in the system's zone.
-const TRANSACTIONS: &str = "SELECT t.THREAD_ID, TIMESTAMPDIFF(SECOND, x.trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) \
-     FROM information_schema.innodb_trx AS x JOIN performance_schema.threads AS t ON t.PROCESSLIST_ID = x.trx_mysql_thread_id ORDER BY x.trx_started";
-
-/// The same for a segment, and for an account without the privilege PROCESS.
-const TRANSACTIONS_OF_ENGINE: &str = "SELECT THREAD_ID, TIMER_WAIT DIV 1000000000000 FROM performance_schema.events_transactions_current \
-     WHERE STATE = 'ACTIVE' ORDER BY TIMER_WAIT DESC";
-
 /// The holder of a lock that no evidence names.
 const UNKNOWN: &str = "unknown";
 
 /// The queries of this module.
-pub fn queries() -> [&'static str; 7] {
-    [
-        METADATA,
-        ROWS,
-        INSTANCES,
-        WAITING,
-        METADATA_INSTRUMENT,
-        TRANSACTIONS,
-        TRANSACTIONS_OF_ENGINE,
-    ]
+pub fn queries() -> [&'static str; 5] {
+    [METADATA, ROWS, INSTANCES, WAITING, METADATA_INSTRUMENT]
 }
 
 /// The blockers of each waiting thread: THREAD_IDs as text. Those of a thread whose holder is unknown are none.
@@ -64,18 +48,38 @@ pub struct Blocked(BTreeMap<String, Vec<String>>);
 pub type Reading = (Blocked, Vec<String>);
 
 /// Fills in the sessions' blockers, and how many sessions each blocks. Returns remarks about queries
-/// that failed.
+/// that failed. The rows have their transactions already, if these are known.
 pub fn fill(
     observed: &mut ObservedServer,
-    row_locks: Option<&mut RowLockReader>,
+    innodb: Option<&mut InnodbReader>,
     sheet: &Sheet,
     rows: &mut [Row],
+    has_transactions: bool,
 ) -> Result<Vec<String>, QueryError> {
+    let transactions = has_transactions.then(|| open_transactions(sheet, rows));
     fill_by(sheet, rows, |threads| {
-        let (mut blocked, mut notes) = read_blocked(observed, row_locks, threads)?;
-        notes.extend(find_unknown(observed, threads, &mut blocked)?);
+        let (mut blocked, mut notes) = read_blocked(observed, innodb, threads)?;
+        notes.extend(find_unknown(observed, threads, transactions, &mut blocked)?);
         Ok((blocked, notes))
     })
+}
+
+/// Threads with an open transaction and its age in seconds, the oldest first.
+fn open_transactions(sheet: &Sheet, rows: &[Row]) -> Vec<(String, f64)> {
+    let age = sheet.find(|kind| kind == Measure::TransactionAge);
+    let thread = sheet.find(|kind| kind == Measure::KeyNumber);
+    let Some((age, thread)) = age.zip(thread) else {
+        return Vec::new();
+    };
+    let open = rows.iter().filter(|row| row.figures[age] != Figure::Empty);
+    let mut open: Vec<_> = open
+        .map(|row| {
+            let id = row.figures[thread].text(Measure::Gauge);
+            (id, row.figures[age].number())
+        })
+        .collect();
+    open.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    open
 }
 
 /// Threads by the connections that they serve.
@@ -136,7 +140,7 @@ pub fn fill_by(
 
 fn read_blocked(
     observed: &mut ObservedServer,
-    row_locks: Option<&mut RowLockReader>,
+    innodb: Option<&mut InnodbReader>,
     threads: &Threads<'_>,
 ) -> Result<Reading, QueryError> {
     let mut blocked = Blocked::default();
@@ -160,19 +164,18 @@ fn read_blocked(
             _ => blocked.add_rows(&rows),
         }
     }
-    if let Some(row_locks) = row_locks {
-        // The server of a segment names its connections.
-        let by_connection = observed.about.is_segment;
-        let thread = |id: u64| match by_connection {
-            true => threads.get(&id.to_string()).map(|id| (*id).clone()),
-            false => Some(id.to_string()),
+    if let Some(innodb) = innodb.filter(|innodb| innodb.has_row_locks()) {
+        let ids = innodb.ids();
+        let thread = |id: u64| match ids {
+            Ids::Connections => threads.get(&id.to_string()).map(|id| (*id).clone()),
+            Ids::Threads => Some(id.to_string()),
         };
-        for wait in row_locks.read().0 {
+        for wait in innodb.read().0 {
             if let (Some(waits), Some(holds)) = (thread(wait.waiting), thread(wait.blocking)) {
                 blocked.add(waits, holds);
             }
         }
-        let why = row_locks.error();
+        let why = innodb.error();
         notes.extend(why.map(|why| format!("the holders of row locks are unknown: {why}")));
     }
     Ok((blocked, notes))
@@ -182,6 +185,7 @@ fn read_blocked(
 fn find_unknown(
     observed: &mut ObservedServer,
     threads: &Threads<'_>,
+    transactions: Option<Vec<(String, f64)>>,
     blocked: &mut Blocked,
 ) -> Result<Option<String>, QueryError> {
     let waiting = allow_refusal(observed.rows(WAITING))?;
@@ -220,21 +224,17 @@ fn find_unknown(
         }
         _ => {}
     }
-    let mut transactions = allow_refusal(observed.rows(TRANSACTIONS))?;
-    if transactions.is_empty() {
-        transactions = allow_refusal(observed.rows(TRANSACTIONS_OF_ENGINE))?;
-    }
-    let oldest = transactions.iter().find_map(|row| {
-        let id = text(row.first()?)?;
-        // A session that waits itself, or this one, is not the holder.
-        let name = threads.iter().find(|(_, thread)| ***thread == id)?.0;
-        let is_own = *name == &observed.about.connection_id.to_string();
-        (!blocked.0.contains_key(&id) && !is_own).then(|| (name, row.get(1).and_then(text)))
+    let Some(transactions) = transactions else {
+        return Ok(Some(note));
+    };
+    let oldest = transactions.iter().find_map(|(id, seconds)| {
+        // A session that waits itself is not the holder.
+        let name = threads.iter().find(|(_, thread)| **thread == id)?.0;
+        (!blocked.0.contains_key(id)).then_some((name, seconds))
     });
     note.push_str(&match oldest {
         Some((name, seconds)) => {
-            let seconds = seconds.unwrap_or_default();
-            format!(". The oldest open transaction of another is that of connection {name}, {seconds} s old")
+            format!(". The oldest open transaction of another is that of connection {name}, {seconds:.0} s old")
         }
         None => ". No other session has an open transaction".to_owned(),
     });
@@ -249,7 +249,7 @@ fn allow_refusal(answer: Result<Vec<Vec<Cell>>, QueryError>) -> Result<Vec<Vec<C
     }
 }
 
-/// The queries that this server supports. Row locks of stock servers are read by [`RowLockReader`].
+/// The queries that this server supports. Row locks of stock servers are read by [`InnodbReader`].
 fn queries_for(about: &About) -> Vec<&'static str> {
     match (about.product, about.series) {
         (Product::Tare, _) => vec![METADATA, ROWS, INSTANCES],

@@ -13,6 +13,8 @@ pub(super) const CONNECTION: Column = col("CONN", "t.PROCESSLIST_ID", Measure::G
 /// The blocker's connection, which KILL takes, or `t` and its thread id if it has none.
 pub(super) const BLOCKED_BY: Column = col("BLOCKED BY", "", Measure::BlockedBy, 10);
 pub(super) const BLOCKS: Column = col("BLOCKS", "", Measure::Blocks, 6);
+pub(super) const TRANSACTION: Column = col("TRX", "", Measure::TransactionAge, 7);
+pub(super) const TRANSACTION_STATE: Column = col("TRX STATE", "", Measure::TransactionState, 9);
 const USER: Column = col("USER", "t.PROCESSLIST_USER", Measure::Text, 12);
 pub(super) const FOR: Column = col("FOR", "t.PROCESSLIST_TIME", Measure::GaugeSeconds, 7);
 const NAME: Column = col("NAME", "t.NAME", Measure::Text, 0);

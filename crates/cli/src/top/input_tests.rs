@@ -137,7 +137,7 @@ fn blocked_sessions_come_first_with_their_blocker() {
     assert_eq!(threads(&view), ["13", "11", "10", "12", "14"]);
     let lines = draw_text(&mut view, 132, 10);
     assert!(
-        lines[3].contains("CONN BLOCKED BY BLOCKS USER"),
+        lines[3].contains("CONN BLOCKED BY BLOCKS     TRX USER"),
         "{lines:?}"
     );
     let words: Vec<_> = lines[4].split_whitespace().collect();

@@ -32,7 +32,7 @@ pub const HELP: [(&str, &str); 21] = [
     ),
     (
         "i",
-        "threads: hide sessions that run nothing and the server's own threads, or show them; of a program without Tare: those that got no CPU",
+        "threads: hide sessions that run nothing and have no transaction, and the server's own threads, or show them; of a program without Tare: those that got no CPU",
     ),
     (
         "p, Space",

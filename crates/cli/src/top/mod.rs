@@ -36,6 +36,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod theme;
+mod transactions;
 mod view;
 
 use std::io::IsTerminal;

@@ -73,8 +73,9 @@ fn is_own(digest: &str) -> bool {
         queries.extend(super::source::queries().map(normalise));
         queries.extend(super::load::queries().map(normalise));
         queries.extend(super::blockers::queries().map(normalise));
+        queries.extend(super::transactions::queries().map(normalise));
         queries.extend(crate::observe::queries().map(normalise));
-        queries.extend(crate::observe::row_locks::queries().map(normalise));
+        queries.extend(crate::observe::innodb::queries().map(normalise));
         // The digest ends with variables of the server's product.
         let opening = opening_statements(SessionKind::Tool).into_iter();
         queries.extend(opening.map(|sql| normalise(sql.split("/*").next().unwrap_or_default())));

@@ -2,7 +2,8 @@
 
 use super::drills::{
     AVERAGE, BLOCKED_BY, BLOCKS, CONNECTION, ERROR, FOR, LOCK_HOLDERS, MEMORY_BY_THREAD, SHARE,
-    STAGE_BY_THREAD, TABLE_BY_INDEX, THREAD_EVENTS, TIME, WAIT_BY_THREAD,
+    STAGE_BY_THREAD, TABLE_BY_INDEX, THREAD_EVENTS, TIME, TRANSACTION, TRANSACTION_STATE,
+    WAIT_BY_THREAD,
 };
 use super::process_pages::PROCESS_PAGES;
 use super::sheet::{Column, Drill, Measure, Sheet, Since, col, hidden, sheet};
@@ -181,7 +182,7 @@ macro_rules! from_threads {
 }
 
 /// The columns of threads, with the expression for what each does.
-const fn thread_columns(state_and_statement: &'static str) -> [Column; 13] {
+const fn thread_columns(state_and_statement: &'static str) -> [Column; 15] {
     [
         col("TIME", "COALESCE(s.W, 0)", Measure::Time, 10),
         SHARE,
@@ -190,11 +191,13 @@ const fn thread_columns(state_and_statement: &'static str) -> [Column; 13] {
         CONNECTION,
         BLOCKED_BY,
         BLOCKS,
+        TRANSACTION,
         col("USER", "t.PROCESSLIST_USER", Measure::Text, 10),
         col("HOST", "t.PROCESSLIST_HOST", Measure::Text, 12),
         col("DB", "t.PROCESSLIST_DB", Measure::Text, 10),
         col("COMMAND", "t.PROCESSLIST_COMMAND", Measure::Text, 8),
         FOR,
+        TRANSACTION_STATE,
         col("STATE, STATEMENT", state_and_statement, Measure::Text, 0),
     ]
 }
@@ -248,6 +251,7 @@ pub static THREADS_OF_SAMPLES: Sheet = Sheet {
             col("CONN", "s.connection_id", Measure::Gauge, 6),
             BLOCKED_BY,
             BLOCKS,
+            TRANSACTION,
             col("USER", "s.user", Measure::Text, 10),
             col("HOST", "s.client", Measure::Text, 12),
             col("DB", "s.schema", Measure::Text, 10),
@@ -258,6 +262,7 @@ pub static THREADS_OF_SAMPLES: Sheet = Sheet {
                 Measure::GaugeSeconds,
                 7,
             ),
+            TRANSACTION_STATE,
             col(
                 "STATE, STATEMENT",
                 "COALESCE(NULLIF(CONCAT(COALESCE(s.wait, s.stage, ''), ' ', LEFT(COALESCE(s.text, d.text, ''), 200)), ' '), s.thread)",

@@ -13,7 +13,7 @@ use super::drills::{EXECUTIONS, LOCK_HOLDERS, TABLE_BY_INDEX, THREAD_EVENTS, WAI
 use super::pages::PAGES;
 use super::process_pages::PROCESS_PAGES;
 use super::sheet::{Measure, Sheet};
-use super::snapshot::{Snapshot, growth};
+use super::snapshot::{Figure, Snapshot, growth};
 use super::source::{Answer, Update};
 use super::view::View;
 use crate::output::Cell;
@@ -75,8 +75,18 @@ fn view(sheet: &'static Sheet) -> View {
         Duration::from_secs(2),
         super::tests::theme(),
     );
+    let mut rows = growth(sheet, Some(&at(1)), &at(3));
+    for row in &mut rows {
+        for (column, figure) in sheet.columns.iter().zip(&mut row.figures) {
+            match column.kind {
+                Measure::TransactionAge => *figure = Figure::Number(754.0),
+                Measure::TransactionState => *figure = Figure::Text("LOCK WAIT".into()),
+                _ => {}
+            }
+        }
+    }
     let answer = Answer {
-        rows: growth(sheet, Some(&at(1)), &at(3)),
+        rows,
         seconds: Some(2.0),
         ..Answer::default()
     };

@@ -37,6 +37,10 @@ pub enum Measure {
     BlockedBy,
     /// How many sessions wait for this one.
     Blocks,
+    /// For how many seconds the session's transaction is open.
+    TransactionAge,
+    /// What the session's open transaction does.
+    TransactionState,
 }
 
 impl Measure {
@@ -44,7 +48,13 @@ impl Measure {
     pub fn is_derived(self) -> bool {
         matches!(
             self,
-            Self::Share | Self::Average | Self::Error | Self::BlockedBy | Self::Blocks
+            Self::Share
+                | Self::Average
+                | Self::Error
+                | Self::BlockedBy
+                | Self::Blocks
+                | Self::TransactionAge
+                | Self::TransactionState
         )
     }
 
@@ -61,7 +71,7 @@ impl Measure {
     /// Its alignment.
     pub fn side(self) -> Side {
         match self {
-            Self::Key | Self::Text => Side::Left,
+            Self::Key | Self::Text | Self::TransactionState => Side::Left,
             _ => Side::Right,
         }
     }

@@ -106,7 +106,7 @@ impl Figure {
             Self::Number(n) => match kind {
                 Measure::Time | Measure::Average | Measure::GaugeTime => format::time(*n),
                 Measure::Bytes | Measure::GaugeBytes => format::bytes(*n),
-                Measure::GaugeSeconds => format::time(*n * 1e12),
+                Measure::GaugeSeconds | Measure::TransactionAge => format::time(*n * 1e12),
                 Measure::Share => format::percent(*n),
                 Measure::Error => format!("{n:.1}"),
                 Measure::KeyNumber | Measure::Gauge | Measure::Blocks => format!("{n:.0}"),

@@ -11,8 +11,8 @@ use super::processes::ProcessSampler;
 use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, growth};
-use super::{blockers, errors, executions, idle, own, prepared};
-use crate::observe::row_locks::RowLockReader;
+use super::{blockers, errors, executions, idle, own, prepared, transactions};
+use crate::observe::innodb::InnodbReader;
 use crate::observe::sampling::{self, Sampling};
 use crate::observe::{ObservedServer, Product, QueryError};
 
@@ -227,8 +227,8 @@ pub struct Sampler {
     /// Whether there were executions of prepared statements without a digest.
     lacks_prepared: bool,
     load: LoadReader,
-    /// Row locks that Tare's engine does not have.
-    row_locks: Option<RowLockReader>,
+    /// Row locks and transactions that Tare's engine does not have.
+    innodb: Option<InnodbReader>,
     /// Connections of other threads of this process.
     others: Others,
 }
@@ -240,7 +240,7 @@ impl Sampler {
     /// For a connected server.
     pub fn new(observed: ObservedServer, others: Others) -> Self {
         Self {
-            row_locks: observed.row_locks(),
+            innodb: observed.innodb(),
             observed,
             last: None,
             lacks_prepared: false,
@@ -324,22 +324,31 @@ impl Sampler {
         // A saved segment has only totals.
         let before = before.filter(|_| self.observed.about.was_live);
         let mut rows = growth(place.sheet, before.as_ref(), &now);
-        // Nothing is sent to a segment's program.
+        let innodb_connection = self.innodb.as_ref().and_then(InnodbReader::connection);
+        let mut own: Vec<u64> = innodb_connection.into_iter().collect();
+        // Nothing else is sent to a segment's program.
         if !self.observed.about.is_segment {
-            let mut own = self
-                .others
-                .lock()
-                .map(|own| own.clone())
-                .unwrap_or_default();
             own.push(self.observed.about.connection_id);
-            own.extend(self.row_locks.as_ref().and_then(RowLockReader::connection));
+            own.extend(self.others.lock().iter().flat_map(|own| own.iter()));
+        }
+        if !own.is_empty() {
             own::remove(place.sheet, &mut rows, &own);
         }
         let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
         errors.fill(place.sheet, errors_before.as_ref(), &mut rows, seconds);
         let estimated = sampling.rule(place.sheet.estimated);
-        let row_locks = self.row_locks.as_mut();
-        let mut notes = blockers::fill(&mut self.observed, row_locks, place.sheet, &mut rows)?;
+        let (observed, is_active) = (&mut self.observed, sampling.is_active());
+        let innodb = self.innodb.as_mut();
+        let transactions = transactions::fill(observed, innodb, place.sheet, &mut rows, is_active)?;
+        let innodb = self.innodb.as_mut();
+        let mut notes = blockers::fill(
+            observed,
+            innodb,
+            place.sheet,
+            &mut rows,
+            transactions.is_complete,
+        )?;
+        notes.extend(transactions.note);
         notes.extend(
             estimated
                 .as_ref()
@@ -407,7 +416,7 @@ impl Sampler {
         self.last = None;
         self.load = LoadReader::default();
         self.observed.reopen().map_err(|failure| failure.message)?;
-        self.row_locks = self.observed.row_locks();
+        self.innodb = self.observed.innodb();
         Ok(())
     }
 

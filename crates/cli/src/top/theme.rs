@@ -94,6 +94,7 @@ impl Theme {
             (Measure::GaugeSeconds, _) if runs(sheet, row) => {
                 Level::of(*n, self.thresholds.running_s)
             }
+            (Measure::TransactionAge, _) => Level::of(*n, self.thresholds.running_s),
             _ => Level::Normal,
         }
     }

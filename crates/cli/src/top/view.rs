@@ -313,7 +313,8 @@ impl View {
 /// How much later than expected an answer may come before the screen says so.
 const ANSWER_DELAY: Duration = Duration::from_secs(3);
 
-/// Whether a row is of a session that runs nothing, or of a thread of the server, and blocks nobody.
+/// Whether a row is of a session that runs nothing, or of a thread of the server, blocks nobody, and has no open
+/// transaction.
 fn is_idle(sheet: &Sheet, row: &Row) -> bool {
     const IDLE: [&str; 6] = [
         "",
@@ -330,11 +331,16 @@ fn is_idle(sheet: &Sheet, row: &Row) -> bool {
     let (Some(command), Some(connection)) = (sheet.column("COMMAND"), sheet.column("CONN")) else {
         return false;
     };
-    let is_involved = |kind: Measure| kind == Measure::BlockedBy || kind == Measure::Blocks;
+    let is_involved = |kind: Measure| {
+        matches!(
+            kind,
+            Measure::BlockedBy | Measure::Blocks | Measure::TransactionState
+        )
+    };
     let mut columns = sheet.columns.iter().zip(&row.figures);
     let command = row.figures[command].text(Measure::Text);
     (IDLE.contains(&command.as_str()) || row.figures[connection] == Figure::Empty)
-        && !columns.any(|(column, figure)| is_involved(column.kind) && figure.is_waiting())
+        && !columns.any(|(column, figure)| is_involved(column.kind) && *figure != Figure::Empty)
 }
 
 /// Sorts rows and removes those without a text. Waiting sessions come first, and then those that block them.
