@@ -31,15 +31,9 @@ pub struct ExactOptions {
 }
 
 impl ExactOptions {
-    /// Fails if there is a rule: the target is a process without a segment.
-    pub fn check_none(&self) -> Result<(), Failure> {
-        match self.exact_when {
-            None => Ok(()),
-            Some(_) => Err(Failure::new(
-                FAILED,
-                "--exact-when needs a program that uses Tare, and this one does not",
-            )),
-        }
+    /// The option that needs exact windows, if one was given.
+    pub fn option(&self) -> Option<&'static str> {
+        self.exact_when.is_some().then_some("--exact-when")
     }
 
     /// The rule, if there is one.
@@ -50,13 +44,7 @@ impl ExactOptions {
         let Some(condition) = &self.exact_when else {
             return Ok(None);
         };
-        if !target.is_segment() {
-            return Err(Failure::new(
-                FAILED,
-                "--exact-when needs shared memory: it works for a program that uses Tare, or a server behind \
-                 tare run, named by --pid or --segment. A server that is named by --dsn is read in SQL",
-            ));
-        }
+        check_segment(self.option(), target)?;
         Ok(Some(ExactRule {
             condition: condition.clone(),
             length: self.exact_for,
@@ -77,15 +65,43 @@ impl ExactOptions {
             return Ok(None);
         };
         let windows = ExactWindows::new(Arc::clone(segment), rule);
-        let windows = windows.map_err(|why| {
-            Failure::new(FAILED, format!("exact windows cannot be opened: {why}"))
-        })?;
+        let windows = windows.map_err(|why| cannot_open(&why))?;
         Ok(Some((windows, warning(segment))))
     }
 }
 
+/// Fails if an option needs exact windows, and the target is not read from shared memory.
+pub fn check_segment(option: Option<&str>, target: &Target) -> Result<(), Failure> {
+    match option {
+        Some(option) if !target.is_segment() => Err(Failure::new(
+            FAILED,
+            format!(
+                "{option} needs shared memory: it works for a program that uses Tare, or a server behind tare run, \
+                 named by --pid or --segment. A server that is named by --dsn is read in SQL"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Fails if an option needs exact windows: there is no program that uses Tare.
+pub fn check_none(option: Option<&str>) -> Result<(), Failure> {
+    match option {
+        None => Ok(()),
+        Some(option) => Err(Failure::new(
+            FAILED,
+            format!("{option} needs a program that uses Tare, and this is none"),
+        )),
+    }
+}
+
+/// The failure of a target without exact windows.
+pub fn cannot_open(why: &dyn std::fmt::Display) -> Failure {
+    Failure::new(FAILED, format!("exact windows cannot be opened: {why}"))
+}
+
 /// Why no window opens at the present level.
-fn warning(segment: &Segment) -> Option<String> {
+pub fn warning(segment: &Segment) -> Option<String> {
     let error = ExactWindow::check(segment).err()?;
     matches!(error, ExactError::NotActive { .. }).then(|| error.to_string())
 }

@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tare_history::Past;
-use tare_live::Live;
+use tare_live::{Live, Watched};
 
+use crate::exact::{self, ExactOptions};
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source;
 use crate::observe::ObservedServer;
@@ -26,7 +27,7 @@ use crate::sql::Target;
 /// statement for each moment. Of a program that does not use Tare (--pid) it displays the threads.
 ///
 /// Open the printed address: it has a token, without which every request is refused. The page changes
-/// nothing and needs nothing from the network.
+/// nothing, but for exact windows with --allow-exact, and needs nothing from the network.
 #[derive(clap::Args)]
 #[command(after_help = HELP, disable_help_flag = true)]
 pub struct Args {
@@ -57,6 +58,14 @@ pub struct Args {
     /// Samples per second [default: 10; with --dsn 1]
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
+
+    /// Give the page a button that counts every event for ten seconds, for a program at the level active.
+    /// Whoever has the token can press it
+    #[arg(long, help_heading = "Exact windows")]
+    allow_exact: bool,
+
+    #[command(flatten)]
+    exact: ExactOptions,
 }
 
 const HELP: &str = "\
@@ -65,6 +74,7 @@ Examples:
   tare live --pid 4711
   tare live --dsn /run/mysqld/mysqld.sock --listen 127.0.0.1:0
   tare live --history /var/lib/tare/history --past 24h --host-name db1
+  tare live --pid 4711 --exact-when 'active_sessions > 2 * cpus for 5s' --exact-for 10s --budget 1%
 
 SIGTERM and SIGINT end it. From another machine: ssh -L 9151:127.0.0.1:9151 HOST";
 
@@ -79,36 +89,62 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let target = match args.history.is_none() || is_named {
         true => {
             // Report problems here, and not in the page.
-            if let Some(line) = check(&args.target)? {
+            for line in check(args)? {
                 eprintln!("tare: {line}");
             }
             let usual = if args.target.is_segment() { 10.0 } else { 1.0 };
-            let open = metrics_source::reopening(args.target.clone());
-            Some((open, args.rate.unwrap_or(usual)))
+            Some(Watched {
+                open: metrics_source::reopening(args.target.clone(), Some(args.exact.clone())),
+                rate: args.rate.unwrap_or(usual),
+                may_open_windows: args.allow_exact,
+                log: Box::new(|line| eprintln!("tare: {line}")),
+            })
         }
-        false => None,
+        false => {
+            exact::check_none(window_option(args))?;
+            None
+        }
     };
     let listen = args.listen;
-    let address = live.start(listen, target).map_err(|error| {
+    let running = live.start(listen, target).map_err(|error| {
         let advice = "give another address with --listen";
         Failure::new(
             FAILED,
             format!("cannot listen on {listen}: {error}; {advice}"),
         )
     })?;
-    println!("Open {address}");
+    println!("Open {}", running.url);
     signals.forever().next();
+    running.stop();
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks that a target can be sampled. Returns remarks.
-fn check(target: &Target) -> Result<Option<String>, Failure> {
+/// The option that needs exact windows, if one was given.
+fn window_option(args: &Args) -> Option<&'static str> {
+    args.exact
+        .option()
+        .or(args.allow_exact.then_some("--allow-exact"))
+}
+
+/// Checks that the target can be sampled, and that it can have exact windows if an option needs them. Returns
+/// remarks.
+fn check(args: &Args) -> Result<Vec<String>, Failure> {
+    let (target, option) = (&args.target, window_option(args));
+    exact::check_segment(option, target)?;
     if let Some(source) = metrics_source::process_source(target)? {
-        return Ok(Some(processes::describe(source.tree())));
+        exact::check_none(option)?;
+        return Ok(vec![processes::describe(source.tree())]);
     }
     let mut observed = ObservedServer::open(target.clone())?;
-    check_sampling(&mut *metrics_source::source(target, None)?)?;
-    check_consumers(&mut observed)
+    let mut source = metrics_source::source(target, None)?;
+    check_sampling(&mut *source)?;
+    let mut remarks: Vec<String> = check_consumers(&mut observed)?.into_iter().collect();
+    if let (Some(_), Some(segment)) = (option, source.attached()) {
+        segment.writable().map_err(|why| exact::cannot_open(&why))?;
+        args.exact.windows(target, &*source)?;
+        remarks.extend(exact::warning(segment));
+    }
+    Ok(remarks)
 }
 
 /// Reads the end of a history.

@@ -11,6 +11,7 @@ use tare_history::{
 use tare_live::{Figures, Metrics, Open, WatchTarget};
 use tare_reader::Segment;
 
+use crate::exact::ExactOptions;
 use crate::exit::{FAILED, Failure};
 use crate::observe::innodb::InnodbReader;
 use crate::observe::{self, ObservedServer, Product, QueryError};
@@ -105,21 +106,21 @@ pub fn source(target: &Target, own: Option<&OwnConnections>) -> Result<Box<dyn S
 }
 
 /// Opens a target of the command line, also again after it was lost. A process that has ended does not come
-/// back: another one may have its id.
-pub fn reopening(target: Target) -> Open {
+/// back: another one may have its id. `exact` has the rule of exact windows, if there is one.
+pub fn reopening(target: Target, exact: Option<ExactOptions>) -> Open {
     let mut process = None;
     Box::new(move || {
         if let Some(name) = &process {
             return Err(format!("{name} has ended"));
         }
-        let opened = open(&target)?;
+        let opened = open(&target, exact.as_ref())?;
         process = opened.server.is_none().then(|| opened.name.clone());
         Ok(opened)
     })
 }
 
 /// Opens a target of the command line.
-fn open(target: &Target) -> Result<WatchTarget, String> {
+fn open(target: &Target, exact: Option<&ExactOptions>) -> Result<WatchTarget, String> {
     let message = |failure: Failure| failure.message;
     if let Some(source) = process_source(target).map_err(message)? {
         let (pid, _) = source.tree().root();
@@ -129,6 +130,7 @@ fn open(target: &Target) -> Result<WatchTarget, String> {
             name: processes::name(source.tree()),
             version: process::version(pid).unwrap_or_default(),
             source: Box::new(source),
+            windows: None,
             server: None,
         });
     }
@@ -139,7 +141,12 @@ fn open(target: &Target) -> Result<WatchTarget, String> {
     let server = pid
         .filter(|_| target.is_segment())
         .and_then(process::version);
+    let windows = match exact {
+        Some(exact) => exact.windows(target, &*source).map_err(message)?,
+        None => None,
+    };
     Ok(WatchTarget {
+        windows: windows.map(|(windows, _)| windows),
         source,
         pid,
         is_tare: observed.about.product == Product::Tare,
@@ -169,6 +176,7 @@ pub fn open_segment(segment: Option<Arc<Segment>>) -> Result<WatchTarget, String
         name: format!("{} ({pid})", text("SELECT program FROM tare.segments")),
         version: text("SELECT VERSION()"),
         source,
+        windows: None,
         pid: Some(pid),
         is_tare: true,
         server: Some(Box::new(server)),

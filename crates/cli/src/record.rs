@@ -12,7 +12,7 @@ use tare_history::{
 };
 use tare_live::Figures;
 
-use crate::exact::ExactOptions;
+use crate::exact::{self, ExactOptions};
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source::{self, MetricsOptions, SessionClient};
 use crate::observe::{self, ObservedServer, QueryError};
@@ -154,7 +154,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let is_segment = args.target.is_segment();
     let figures = Arc::new(Figures::default());
     (args.metrics).start(
-        metrics_source::reopening(args.target.clone()),
+        metrics_source::reopening(args.target.clone(), None),
         Some(Arc::clone(&figures)),
     )?;
     let began = Instant::now();
@@ -283,7 +283,7 @@ impl Connection {
     /// Opens the target, and checks that it can be sampled.
     fn open(args: &Args) -> Result<Self, Failure> {
         if let Some(source) = metrics_source::process_source(&args.target)? {
-            args.exact.check_none()?;
+            exact::check_none(args.exact.option())?;
             let mut warnings = vec![processes::describe(source.tree())];
             warnings.extend(source.unknown_states());
             let (_, program) = source.tree().root();

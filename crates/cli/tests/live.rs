@@ -1,15 +1,16 @@
 //! `tare live` end to end: authentication, its JSON, and the page in a browser. TARE_PICTURES=DIR writes
 //! screenshots of the page to DIR.
 
+#[path = "support/live.rs"]
+mod page;
 mod support;
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
+use page::Live;
 use serde_json::Value;
 use support::browser::Browser;
 use support::server::Server;
@@ -18,63 +19,6 @@ use support::{Directory, Process, finish, wait_for};
 /// Markup that changes the page's title if the page does not escape it.
 const SCRIPT_INJECTION: &str =
     "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">";
-
-/// A `tare live`, and the address that it has printed.
-struct Live {
-    _running: Process,
-    /// With the token.
-    url: String,
-    host: String,
-    token: String,
-}
-
-impl Live {
-    fn start(directory: &Directory, target: &[&str]) -> Self {
-        let words = ["live", "--listen", "127.0.0.1:0"];
-        let mut running = Process::start(&mut directory.tare(words.iter().chain(target)));
-        let line = running.line();
-        let url = line.strip_prefix("Open ").expect("an address").to_owned();
-        let (host, token) = url.split_once("/?token=").expect("a token");
-        let host = host.strip_prefix("http://").expect("http").to_owned();
-        Self {
-            _running: running,
-            token: token.to_owned(),
-            host,
-            url,
-        }
-    }
-
-    /// Sends a request and returns the response's head and body.
-    fn request(&self, request: &str, cookie: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(&self.host).expect("it listens");
-        write!(stream, "{request} HTTP/1.0\r\nCookie: {cookie}\r\n\r\n").expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        let (head, text) = answer.split_once("\r\n\r\n").expect("a head");
-        (head.to_owned(), text.to_owned())
-    }
-
-    /// The cookie that the token gives.
-    fn cookie(&self) -> String {
-        let (head, _) = self.request(&format!("GET /?token={}", self.token), "");
-        assert!(head.starts_with("HTTP/1.0 303"), "{head}");
-        let line = head
-            .lines()
-            .find_map(|line| line.strip_prefix("set-cookie: "));
-        let line = line.expect("a cookie");
-        assert!(
-            line.ends_with("; Path=/; HttpOnly; SameSite=Strict"),
-            "{line}"
-        );
-        line.split(';').next().expect("a value").to_owned()
-    }
-
-    fn json(&self, path: &str) -> Value {
-        let (head, text) = self.request(&format!("GET {path}"), &self.cookie());
-        assert!(head.starts_with("HTTP/1.0 200"), "{head}");
-        serde_json::from_str(&text).expect("JSON")
-    }
-}
 
 /// The texts, or else the keys, of a list's rows.
 fn listed(state: &Value, dimension: &str) -> Vec<String> {

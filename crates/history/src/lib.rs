@@ -36,7 +36,7 @@ pub fn questions() -> impl Iterator<Item = &'static str> {
 
 pub use batch::Value;
 pub use error::Error;
-pub use exact::{Condition, Due, ExactRule, ExactWindows, Metric};
+pub use exact::{Condition, Due, ExactRule, ExactWindows, ManualWindow, Metric};
 pub use growth::{GrowthRow, SUMS, Text, Total};
 pub use past::{Past, Record};
 pub use process::ProcessSource;

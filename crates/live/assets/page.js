@@ -80,6 +80,18 @@ async function request(path, more) {
   return answer.json();
 }
 
+// Opens or ends an exact window. The message of a refusal stays until the next click.
+let refusal = "";
+async function changeWindow(action) {
+  try {
+    const answer = await fetch(`/api/window/${action}`, { method: "POST" });
+    refusal = answer.ok ? "" : await answer.text();
+  } catch (error) {
+    refusal = `tare live does not answer: ${error.message}`;
+  }
+  refresh();
+}
+
 async function refresh() {
   const mine = ++lastRequest;
   try {
@@ -116,6 +128,7 @@ function draw(statement) {
   }
   element("live").setAttribute("aria-pressed", String(view.from === null));
   element("view").textContent = `${clock(state.from)} to ${clock(state.to)}`;
+  drawWindow();
   drawFilters();
   element("overview").hidden = statement !== null;
   element("statement").hidden = statement === null;
@@ -128,6 +141,18 @@ function draw(statement) {
   element("curve-title").textContent = state.title;
   const tops = state.lists.map((name) => ranking(name, state.tops[name] || [], state.sampled));
   preserveFocus(() => element("tops").replaceChildren(...tops));
+}
+
+// The exact window, and the button that opens and ends it.
+function drawWindow() {
+  const { left_s: left, length_s: length, is_own: isOwn, has_button: hasButton, refusal: why } = state.window || { left_s: null };
+  const isOpen = left !== null;
+  element("window").textContent = isOpen ? `Every event is counted for ${left} s` : refusal || (hasButton && why) || "";
+  const button = element("exact");
+  button.hidden = !hasButton;
+  button.disabled = isOpen ? !isOwn : Boolean(why);
+  button.textContent = isOpen ? "End exact window" : `Count every event for ${length} s`;
+  button.dataset.action = isOpen ? "end" : "open";
 }
 
 // What is drawn anew keeps the focus of the keyboard.
@@ -353,6 +378,7 @@ for (const button of document.querySelectorAll("#ranges button[data-last]")) {
   button.addEventListener("click", () => change({ last: Number(button.dataset.last), from: null, to: null }));
 }
 element("live").addEventListener("click", () => change({ from: null, to: null }));
+element("exact").addEventListener("click", (event) => changeWindow(event.currentTarget.dataset.action));
 element("back").addEventListener("click", () => change({ statement: null }));
 addEventListener("pointerdown", () => { held = true; }, true);
 for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(() => { held = false; }, 0), true);

@@ -14,6 +14,6 @@ mod target;
 mod web;
 
 pub use metrics::{Figures, Metrics};
-pub use page::Live;
+pub use page::{Live, RunningLive, Watched};
 pub use target::{Open, WatchTarget};
 pub use web::{Request, Response, Site, Web};

@@ -1,6 +1,6 @@
 //! A server, a segment or a process that is watched.
 
-use tare_history::{Query, Source};
+use tare_history::{ExactWindows, Query, Source};
 
 /// An open server, segment or process.
 pub struct WatchTarget {
@@ -8,6 +8,8 @@ pub struct WatchTarget {
     pub server: Option<Box<dyn Query>>,
     /// The source of samples.
     pub source: Box<dyn Source>,
+    /// Exact windows by rule, if there is one.
+    pub windows: Option<ExactWindows>,
     /// The server's process, if it is known and runs on this machine.
     pub pid: Option<u32>,
     /// Whether Tare's engine instruments it, so that schema tare has its losses and its cost.

@@ -1,4 +1,4 @@
-//! HTTP: a few requests at a time, read-only, each answered by a [`Site`].
+//! HTTP: a few requests at a time, each answered by a [`Site`]. A site is read-only unless it says otherwise.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -31,6 +31,8 @@ pub struct Request {
     pub cookie: String,
     /// The header Host.
     pub host: String,
+    /// The header Origin: the site of the page that sends a POST.
+    pub origin: String,
 }
 
 /// The response.
@@ -70,6 +72,11 @@ impl Response {
 pub trait Site: Send + Sync + 'static {
     /// The answer to GET.
     fn answer(&self, request: &Request) -> Response;
+
+    /// The answer to POST, which may change something. The body is not read. `None`: this site is read-only.
+    fn change(&self, _request: &Request) -> Option<Response> {
+        None
+    }
 }
 
 /// The most connections at a time. Prometheus has one, a browser six. Each has one request. When there are
@@ -196,10 +203,9 @@ async fn answer(
     hosts: Hosts,
     request: hyper::Request<Incoming>,
 ) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut refused = into_hyper(Response::refused(405, "this is read-only: GET or HEAD"));
-        (refused.headers_mut()).insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return Ok(refused);
+    let is_change = *request.method() == Method::POST;
+    if !is_change && !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Ok(into_hyper(read_only()));
     }
     let named = request.headers().get_all(header::HOST).iter();
     let named = named.map(|host| host.to_str().unwrap_or_default());
@@ -223,11 +229,23 @@ async fn answer(
         accept: text(header::ACCEPT),
         cookie: text(header::COOKIE),
         host: text(header::HOST),
+        origin: text(header::ORIGIN),
     };
-    let answered = tokio::task::spawn_blocking(move || site.answer(&parsed)).await;
+    let answered = tokio::task::spawn_blocking(move || match is_change {
+        true => site.change(&parsed).unwrap_or_else(read_only),
+        false => site.answer(&parsed),
+    })
+    .await;
     Ok(into_hyper(answered.unwrap_or_else(|_| {
         Response::refused(500, "this failed inside Tare; please report it")
     })))
+}
+
+/// The answer to other methods than GET and HEAD.
+fn read_only() -> Response {
+    let mut refused = Response::refused(405, "this is read-only: GET or HEAD");
+    refused.headers = vec![("allow", "GET, HEAD".to_owned())];
+    refused
 }
 
 fn into_hyper(response: Response) -> hyper::Response<Full<Bytes>> {

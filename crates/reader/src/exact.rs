@@ -54,9 +54,7 @@ impl ExactWindow {
     pub fn check(segment: &Segment) -> Result<(), ExactError> {
         segment.end_overdue_exact_window()?;
         let control = segment.view().control();
-        let until = control.exact_until.load(Ordering::SeqCst);
-        if until != 0 {
-            let left = Duration::from_nanos(until.saturating_sub(monotonic_ns()));
+        if let Some(left) = segment.exact_window_left() {
             return Err(ExactError::Open { left });
         }
         match control.returns_to_active() {
@@ -118,6 +116,12 @@ impl Segment {
     /// Whether every event is counted because an exact window is open.
     pub fn has_exact_window(&self) -> bool {
         self.view().control().has_exact_window()
+    }
+
+    /// The time until the open exact window ends, whoever opened it; `None` if none is open.
+    pub fn exact_window_left(&self) -> Option<Duration> {
+        let until = self.view().control().exact_until.load(Ordering::SeqCst);
+        (until != 0).then(|| Duration::from_nanos(until.saturating_sub(monotonic_ns())))
     }
 
     /// Ends a window whose time is over: its reader was killed, and no thread of the program follows changes.

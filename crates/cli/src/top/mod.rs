@@ -13,7 +13,6 @@ mod input_tests;
 mod keys;
 mod kill;
 mod load;
-mod manual_window;
 mod mouse;
 mod own;
 mod pages;
@@ -38,6 +37,7 @@ mod tests;
 mod theme;
 mod transactions;
 mod view;
+mod window_key;
 
 use std::io::IsTerminal;
 #[cfg(feature = "history")]

@@ -11,12 +11,12 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
 use super::keys::{Effect, press};
-use super::manual_window::ManualWindow;
 use super::mouse;
 use super::source::{Place, Request, Source, Update};
 use super::terminal::{Screen, restore};
 use super::theme::Theme;
 use super::view::View;
+use super::window_key::WindowKey;
 use super::{draw, poller, sheet::Sheet};
 use crate::exit::{FAILED, Failure};
 use crate::sql::Target;
@@ -66,7 +66,7 @@ pub struct Server {
 struct Tab {
     view: View,
     requests: Sender<Request>,
-    window: ManualWindow,
+    window: WindowKey,
 }
 
 /// All servers, one of them on the screen.
@@ -123,7 +123,7 @@ pub fn run(
         all.push(Tab {
             view,
             requests: request_sender,
-            window: ManualWindow::new(server.target),
+            window: WindowKey::new(server.target),
         });
     }
     let tabs = Tabs {

@@ -3,6 +3,7 @@
 
 mod budget;
 mod condition;
+mod manual;
 mod meter;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use tare_reader::{ExactError, ExactWindow, Segment, process};
 
 use self::budget::Ledger;
 pub use self::condition::{Condition, Metric};
+pub use self::manual::ManualWindow;
 use self::meter::Meter;
 use crate::query::{Query, QueryError};
 use crate::sample::Moment;

@@ -1,11 +1,14 @@
 //! The JSON for the page. Texts are not escaped: the page inserts them only as text nodes.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
-use tare_history::Answer;
+use tare_history::{Answer, ManualWindow};
 
 use super::class::CLASSES;
 use super::timeline::{Curve, DIMENSIONS, Filter, Row, Top};
 use super::watch::PageData;
+use super::windows::WindowStatus;
 
 /// The most rows of a list.
 const MAX_TOP: usize = 10;
@@ -53,6 +56,7 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
     let cost = &data.cost;
     json!({
         "target": data.target.as_ref().map(|target| &target.name),
+        "window": data.window.as_ref().map(of_window),
         "error": data.target.as_ref().and_then(|target| target.error.as_ref()),
         "span": timeline.span(),
         "from": filter.from,
@@ -78,6 +82,19 @@ fn step(length: i64) -> i64 {
     let seconds = STEPS.iter().find(is_enough).copied();
     let day = STEPS[STEPS.len() - 1];
     seconds.unwrap_or_else(|| day * (length / (day * 1000) / MAX_POINTS + 1)) * 1000
+}
+
+fn of_window(window: &WindowStatus) -> Value {
+    let left = window
+        .end
+        .map(|end| end.saturating_duration_since(Instant::now()));
+    json!({
+        "left_s": left.map(|left| left.as_secs_f64().ceil()),
+        "is_own": window.is_own,
+        "has_button": window.has_button,
+        "length_s": ManualWindow::LENGTH.as_secs(),
+        "refusal": window.refusal,
+    })
 }
 
 fn of_curve(curve: &Curve) -> Value {

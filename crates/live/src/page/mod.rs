@@ -5,19 +5,56 @@ mod class;
 mod site;
 mod timeline;
 mod watch;
+mod windows;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use tare_history::{Past, Record};
 
 use crate::target::Open;
 use crate::web::Web;
 use site::Page;
-use watch::{PageData, Shared, Watch, lock};
+use watch::{PageData, Shared, Watch, WatchRequest, lock};
+use windows::Windows;
+
+/// What the page samples.
+pub struct Watched {
+    /// Opens the target.
+    pub open: Open,
+    /// Samples per second.
+    pub rate: f64,
+    /// Whether the page has a button that opens exact windows.
+    pub may_open_windows: bool,
+    /// Prints lines about exact windows.
+    pub log: Box<dyn FnMut(String) + Send>,
+}
+
+/// A page that listens.
+pub struct RunningLive {
+    /// The address with the token.
+    pub url: String,
+    requests: Option<Sender<WatchRequest>>,
+}
+
+/// The longest time that a stopping page waits for its exact window to end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
+
+impl RunningLive {
+    /// Stops sampling, and ends the exact window that the page opened.
+    pub fn stop(self) {
+        let (reply, replied) = channel();
+        let requests = self.requests.map(|all| all.send(WatchRequest::Stop(reply)));
+        if let Some(Ok(())) = requests {
+            // A server that does not answer has no window of this page.
+            let _ = replied.recv_timeout(STOP_TIMEOUT);
+        }
+    }
+}
 
 /// The live page.
 pub struct Live {
@@ -58,31 +95,34 @@ impl Live {
         Ok(rows)
     }
 
-    /// Starts to listen, and to sample the target at this rate per second, if there is one. Returns the
-    /// address with the token.
+    /// Starts to listen, and to sample the target, if there is one.
     ///
     /// # Errors
     /// The address cannot be bound.
-    pub fn start(self, address: SocketAddr, target: Option<(Open, f64)>) -> io::Result<String> {
+    pub fn start(self, address: SocketAddr, watched: Option<Watched>) -> io::Result<RunningLive> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut requests = None;
-        let mut watch = None;
-        if let Some((open, rate)) = target {
-            let (sender, receiver) = channel();
-            requests = Some(sender);
-            watch = Some((Arc::clone(&self.shared), open, rate, receiver));
-        }
-        let mark = token[..8].to_owned();
-        let page = Page::new(self.shared, token.clone(), requests, &mark);
+        let may_change = (watched.as_ref()).is_some_and(|watched| watched.may_open_windows);
+        let (sender, receiver) = channel();
+        let requests = watched.is_some().then_some(sender);
+        let shared = Arc::clone(&self.shared);
+        let page = Page::new(self.shared, token.clone(), requests.clone(), may_change);
         let web = Web::start(address, Arc::new(page))?;
-        if let Some((shared, open, rate, receiver)) = watch {
+        if let Some(watched) = watched {
+            // What it opens stays on its thread.
+            let watch = move || {
+                let windows = Windows::new(watched.may_open_windows, watched.log);
+                Watch::new(shared, watched.open, watched.rate, windows).run(&receiver);
+            };
             thread::Builder::new()
                 .name("tare_watch".into())
-                .spawn(move || Watch::new(shared, open, rate).run(&receiver))?;
+                .spawn(watch)?;
         }
-        Ok(format!("http://{}/?token={token}", web.address()))
+        Ok(RunningLive {
+            url: format!("http://{}/?token={token}", web.address()),
+            requests,
+        })
     }
 }
 

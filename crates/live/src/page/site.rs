@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::answers;
 use super::class::CLASSES;
 use super::timeline::{DIMENSIONS, Filter, millis};
-use super::watch::{Shared, SqlRequest, lock};
+use super::watch::{Shared, WatchRequest, lock};
 use crate::web::{Request, Response, Site};
 
 /// Allows only the program's own files, no inline scripts or styles, and no frames.
@@ -53,28 +53,34 @@ const FILES: [(&str, &str, &str); 6] = [
 /// The longest time to wait for the server's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
+const NO_TOKEN: &str = "Open the address that tare live has printed: it has the token.";
+
 /// The live page.
 pub struct Page {
     shared: Shared,
     token: String,
-    /// The channel of queries to the server, if there is one.
-    requests: Option<Mutex<Sender<SqlRequest>>>,
+    /// The channel of requests to the thread that samples, if there is one.
+    requests: Option<Mutex<Sender<WatchRequest>>>,
+    /// Whether the page may open and end exact windows.
+    may_change: bool,
     cookie: String,
 }
 
 impl Page {
-    /// A page that needs this token. `mark` distinguishes the cookies of two pages on one host.
+    /// A page that needs this token.
     pub fn new(
         shared: Shared,
         token: String,
-        requests: Option<Sender<SqlRequest>>,
-        mark: &str,
+        requests: Option<Sender<WatchRequest>>,
+        may_change: bool,
     ) -> Self {
         Self {
             shared,
+            // Two pages on one host have different cookies.
+            cookie: format!("tare-{}", &token[..8]),
             token,
             requests: requests.map(Mutex::new),
-            cookie: format!("tare-{mark}"),
+            may_change,
         }
     }
 
@@ -86,35 +92,79 @@ impl Page {
         cookies.any(|(name, value)| name == self.cookie && is_same(value, &self.token))
     }
 
-    fn query(&self, sql: String) -> Result<tare_history::Answer, String> {
+    /// Sends a request to the thread that samples, and waits for its answer.
+    fn request<T>(
+        &self,
+        new: impl FnOnce(Sender<Result<T, String>>) -> WatchRequest,
+    ) -> Result<T, String> {
         let Some(requests) = &self.requests else {
             return Err("history has samples; the server itself is not queried".to_owned());
         };
         let (reply, replied) = channel();
         let gone = || "the thread that asks has ended".to_owned();
         let requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
-        requests.send((sql, reply)).map_err(|_| gone())?;
+        requests.send(new(reply)).map_err(|_| gone())?;
         drop(requests);
         replied
             .recv_timeout(ANSWER_TIMEOUT)
             .map_err(|_| "the server has not answered for ten seconds".to_owned())?
     }
+
+    fn query(&self, sql: String) -> Result<tare_history::Answer, String> {
+        self.request(|reply| WatchRequest::Query(sql, reply))
+    }
 }
 
 impl Site for Page {
     fn answer(&self, request: &Request) -> Response {
-        let mut response = self.respond(request);
-        response.headers.extend([
-            ("content-security-policy", POLICY.to_owned()),
-            ("referrer-policy", "no-referrer".to_owned()),
-            ("x-frame-options", "DENY".to_owned()),
-            ("cross-origin-resource-policy", "same-origin".to_owned()),
-        ]);
-        response
+        protect(self.respond(request))
+    }
+
+    fn change(&self, request: &Request) -> Option<Response> {
+        self.may_change
+            .then(|| protect(self.change_window(request)))
     }
 }
 
+/// Adds the headers that each answer has.
+fn protect(mut response: Response) -> Response {
+    response.headers.extend([
+        ("content-security-policy", POLICY.to_owned()),
+        ("referrer-policy", "no-referrer".to_owned()),
+        ("x-frame-options", "DENY".to_owned()),
+        ("cross-origin-resource-policy", "same-origin".to_owned()),
+    ]);
+    response
+}
+
+/// Whether the page that sends a request is this one. The token's cookie does not show it: browsers send it
+/// also for pages of other ports of this host.
+fn is_same_origin(request: &Request) -> bool {
+    let scheme = ["http://", "https://"];
+    let host = scheme.iter().find_map(|it| request.origin.strip_prefix(it));
+    host.is_some_and(|host| !host.is_empty() && host == request.host)
+}
+
 impl Page {
+    /// Opens or ends an exact window.
+    fn change_window(&self, request: &Request) -> Response {
+        if !self.has_token(request) {
+            return Response::refused(403, NO_TOKEN);
+        }
+        if !is_same_origin(request) {
+            return Response::refused(403, "only the live page itself may change something");
+        }
+        let changed = match &*request.path {
+            "/api/window/open" => self.request(WatchRequest::OpenWindow),
+            "/api/window/end" => self.request(WatchRequest::EndWindow),
+            _ => return Response::refused(404, "there is no such page"),
+        };
+        match changed {
+            Ok(()) => Response::ok("application/json", "{}"),
+            Err(why) => Response::refused(409, &why),
+        }
+    }
+
     fn respond(&self, request: &Request) -> Response {
         let parameters: Vec<(String, String)> = form_urlencoded::parse(request.query.as_bytes())
             .into_owned()
@@ -138,10 +188,7 @@ impl Page {
             return there;
         }
         if !self.has_token(request) {
-            return Response::refused(
-                403,
-                "Open the address that tare live has printed: it has the token.",
-            );
+            return Response::refused(403, NO_TOKEN);
         }
         if let Some((_, kind, text)) = FILES.iter().find(|(path, ..)| *path == request.path) {
             return Response::ok(kind, *text);

@@ -11,6 +11,7 @@ use tare_reader::process::{cpu_seconds, resident_bytes};
 use tare_reader::{Schedule, priority};
 
 use super::timeline::Timeline;
+use super::windows::{WindowStatus, Windows};
 use crate::target::{Open, WatchTarget};
 
 /// The current data of the page.
@@ -24,6 +25,8 @@ pub struct PageData {
     pub cost: Cost,
     /// The target; `None` if the page shows only history.
     pub target: Option<TargetStatus>,
+    /// Exact windows; `None` if the target has no segment, or is lost.
+    pub window: Option<WindowStatus>,
 }
 
 /// The state of the target.
@@ -58,8 +61,17 @@ pub fn lock(shared: &Shared) -> MutexGuard<'_, PageData> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A query of the page, and the channel of its answer.
-pub type SqlRequest = (String, Sender<Result<Answer, String>>);
+/// A request to the thread that samples, and the channel of its answer.
+pub enum WatchRequest {
+    /// A query to the server.
+    Query(String, Sender<Result<Answer, String>>),
+    /// Opens an exact window.
+    OpenWindow(Sender<Result<(), String>>),
+    /// Ends the exact window that this page opened.
+    EndWindow(Sender<Result<(), String>>),
+    /// Ends the thread, and the exact window that this page opened.
+    Stop(Sender<()>),
+}
 
 /// The interval of queries of texts and cost.
 const QUERY_INTERVAL: Duration = Duration::from_secs(5);
@@ -80,6 +92,7 @@ pub struct Watch {
     took: Duration,
     last_cost: Instant,
     before: Sums,
+    windows: Windows,
     /// Digests whose texts were queried.
     requested: HashSet<String>,
     /// Those of them without a text so far.
@@ -96,7 +109,7 @@ struct Sums {
 
 impl Watch {
     /// A watch that samples at this rate per second.
-    pub fn new(shared: Shared, open: Open, rate: f64) -> Self {
+    pub fn new(shared: Shared, open: Open, rate: f64, windows: Windows) -> Self {
         Self {
             shared,
             open,
@@ -105,30 +118,42 @@ impl Watch {
             took: Duration::ZERO,
             last_cost: Instant::now(),
             before: Sums::default(),
+            windows,
             requested: HashSet::new(),
             missing: HashSet::new(),
         }
     }
 
-    /// Runs until the page has gone.
-    pub fn run(mut self, requests: &Receiver<SqlRequest>) {
+    /// Runs until the page has gone, or stops it.
+    pub fn run(mut self, requests: &Receiver<WatchRequest>) {
         loop {
             let next = self.schedule.next(Instant::now());
             let _raised = loop {
                 let raised = priority::raise();
-                let left = next.saturating_duration_since(Instant::now());
+                // The next moment may be long after the end of an exact window.
+                let end = self.windows.end_time(self.target.as_ref());
+                let wake = end.map_or(next, |end| end.min(next));
+                let left = wake.saturating_duration_since(Instant::now());
                 match requests.recv_timeout(left) {
-                    Ok((sql, reply)) => {
+                    Ok(WatchRequest::Stop(reply)) => {
+                        self.lose_target();
+                        let _ = reply.send(());
+                        return;
+                    }
+                    Ok(request) => {
                         drop(raised);
-                        // The client may have gone.
-                        let _ = reply.send(self.answer(&sql));
+                        self.answer(request);
+                    }
+                    Err(RecvTimeoutError::Timeout) if wake < next => {
+                        self.windows.end_overdue(self.target.as_mut());
+                        self.publish_window();
                     }
                     Err(RecvTimeoutError::Timeout) => break raised,
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
             };
             if let Err(why) = self.take_sample() {
-                self.target = None;
+                self.lose_target();
                 let mut data = lock(&self.shared);
                 data.cost = Cost::default();
                 data.target.get_or_insert_default().error = Some(why);
@@ -138,13 +163,47 @@ impl Watch {
         }
     }
 
-    fn answer(&mut self, sql: &str) -> Result<Answer, String> {
-        let target = self.target.as_mut().ok_or("the server does not answer")?;
+    /// Ends the window that the page opened, and closes the target.
+    fn lose_target(&mut self) {
+        if let Some(mut target) = self.target.take() {
+            // There may be none.
+            let _ = self.windows.end(&mut target);
+        }
+        lock(&self.shared).window = None;
+    }
+
+    /// Answers a request. The client may have gone.
+    fn answer(&mut self, request: WatchRequest) {
+        match request {
+            WatchRequest::Query(sql, reply) => drop(reply.send(self.query(&sql))),
+            WatchRequest::OpenWindow(reply) => {
+                let opened = (self.target.as_ref().ok_or_else(no_target))
+                    .and_then(|target| self.windows.open(target));
+                self.publish_window();
+                drop(reply.send(opened));
+            }
+            WatchRequest::EndWindow(reply) => {
+                let ended = (self.target.as_mut().ok_or_else(no_target))
+                    .and_then(|target| self.windows.end(target));
+                self.publish_window();
+                drop(reply.send(ended));
+            }
+            WatchRequest::Stop(_) => {}
+        }
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Answer, String> {
+        let target = self.target.as_mut().ok_or_else(no_target)?;
         let server = target
             .server
             .as_mut()
             .ok_or("the process does not use Tare")?;
         server.query(sql).map_err(reason)
+    }
+
+    fn publish_window(&mut self) {
+        let target = self.target.as_ref();
+        lock(&self.shared).window = target.and_then(|target| self.windows.status(target));
     }
 
     fn take_sample(&mut self) -> Result<(), String> {
@@ -170,6 +229,7 @@ impl Watch {
         self.took += start.elapsed();
         let seconds = self.schedule.represent(start).as_secs_f64();
         lock(&self.shared).timeline.add(&moment, seconds);
+        self.windows.follow(target, &moment).map_err(reason)?;
         let digests = moment
             .samples
             .into_iter()
@@ -181,6 +241,7 @@ impl Watch {
         unknown.truncate(MAX_TEXTS_PER_QUERY);
         self.missing.extend(unknown.iter().cloned());
         self.requested.extend(unknown.iter().cloned());
+        self.publish_window();
         self.query_texts(&unknown)?;
         if self.last_cost.elapsed() >= QUERY_INTERVAL {
             self.update_cost()?;
@@ -272,6 +333,10 @@ impl Watch {
         self.took = Duration::ZERO;
         Ok(())
     }
+}
+
+fn no_target() -> String {
+    "the server does not answer".to_owned()
 }
 
 fn reason(error: QueryError) -> String {

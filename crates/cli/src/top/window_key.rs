@@ -1,39 +1,37 @@
-//! An exact window by hand: for a while, a program at the level `active` counts every event.
+//! The key that opens an exact window: for a while, a program at the level `active` counts every event.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use tare_reader::ExactWindow;
+use tare_history::ManualWindow;
 
 use crate::observe::format;
 use crate::sql::{Target, local};
 
-/// The length of a window.
-const LENGTH: Duration = Duration::from_secs(10);
-
-/// The exact window of a program, if one is open. Dropping it ends the window.
-pub struct ManualWindow {
+/// The exact window of the program on the screen.
+pub struct WindowKey {
     /// `None` for a history.
     target: Option<Target>,
-    open: Option<(ExactWindow, Instant)>,
+    window: ManualWindow,
 }
 
-impl ManualWindow {
+impl WindowKey {
     /// No window of this target.
     pub fn new(target: Option<Target>) -> Self {
-        Self { target, open: None }
+        Self {
+            target,
+            window: ManualWindow::default(),
+        }
     }
 
     /// Opens a window, or ends the one that is open, and returns a message.
     pub fn toggle(&mut self) -> String {
-        self.end_overdue();
-        if self.open.take().is_some() {
+        if self.window.end() {
             return "the exact window has ended".to_owned();
         }
         match self.open() {
             Ok(()) => format!(
                 "every event is counted for {} s; e ends the window",
-                LENGTH.as_secs()
+                ManualWindow::LENGTH.as_secs()
             ),
             Err(why) => format::line(&why),
         }
@@ -48,16 +46,11 @@ impl ManualWindow {
             );
         }
         let segment = local::attach(target.segment()).map_err(|failure| failure.message)?;
-        let window = ExactWindow::open(&Arc::new(segment), LENGTH).map_err(|e| e.to_string())?;
-        self.open = Some((window, Instant::now() + LENGTH));
-        Ok(())
+        (self.window.open(&Arc::new(segment))).map_err(|error| error.to_string())
     }
 
-    /// Ends a window whose time is over. The program does so, too, but it may have no thread for that.
+    /// Ends a window whose time is over.
     pub fn end_overdue(&mut self) {
-        let is_over = |(window, end): &mut (ExactWindow, Instant)| {
-            !window.is_open() || Instant::now() >= *end
-        };
-        drop(self.open.take_if(is_over));
+        self.window.end_overdue();
     }
 }
