@@ -50,7 +50,7 @@ unit: deps ## all tests, with and without instrumentation, without the checks of
 	@scripts/servers-left-out $(LEFT_OUT_SERVERS)
 	$(CARGO) build -p tare-psi -p tare-any
 	TARE_LEFT_OUT="$$(scripts/servers-left-out --names $(LEFT_OUT_SERVERS))" \
-		$(CARGO) test --workspace --no-fail-fast 2>&1 | tee $(UNIT_LOG)
+		CARGO=$(CARGO) scripts/unit-tests 2>&1 | tee $(UNIT_LOG)
 	$(CARGO) test -p tare --no-default-features --no-fail-fast 2>&1 | tee -a $(UNIT_LOG)
 	$(CARGO) test -p tare --features os-locks,tokio --test locks --test counts --test asynchronous 2>&1 | tee -a $(UNIT_LOG)
 	$(CARGO) bench -p tare --bench instructions
