@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use support::{Random, Running, Tally, everything, scale};
-use tare::task::{branch, scope, stage, statement};
+use tare::task::{SessionPool, SharedSession, branch, scope, stage, statement};
 use tare::thread::ThreadSession;
 use tare::{Counter, Limits, Operation};
 use tare_layout::shared::Lost;
@@ -324,4 +324,166 @@ fn totals_are_exact_whatever_becomes_of_tasks() {
     assert_eq!((lock.extra, lock.buckets), (lock.contended, lock.contended));
     // No session is left.
     assert_eq!(live(&tare, &SESSION), 0);
+}
+
+fn shared() -> std::sync::Arc<SharedSession> {
+    SharedSession::new(session())
+}
+
+/// The id of the thread that records what the calling thread does in the session.
+fn id_in(session: &std::sync::Arc<SharedSession>) -> u64 {
+    assert!(session.enter());
+    let id = tare::thread::id();
+    session.leave();
+    id
+}
+
+#[test]
+fn shared_sessions_are_left_in_any_order() {
+    let tare = everything(Limits::default());
+    let own = tare::thread::id();
+    let (a, b) = (shared(), shared());
+    let ids = (id_in(&a), id_in(&b));
+    assert_eq!(tare::thread::id(), own);
+
+    // The outer one first.
+    assert!(a.enter() && b.enter());
+    a.leave();
+    assert_eq!(tare::thread::id(), ids.1);
+    // It is free for another thread.
+    std::thread::scope(|threads| {
+        let other = threads.spawn(|| (id_in(&a), b.enter()));
+        assert_eq!(other.join().expect("no panic"), (ids.0, false));
+    });
+    assert!(a.enter() && a.enter());
+    a.leave();
+    assert_eq!(tare::thread::id(), ids.0);
+    b.leave();
+    assert_eq!(tare::thread::id(), ids.0);
+    a.leave();
+    assert_eq!(tare::thread::id(), own);
+    a.leave();
+    assert_eq!(tare::thread::id(), own);
+
+    // Inside of it a guard restores it: it is not free before that.
+    assert!(a.enter());
+    let mut c = session();
+    let (c_id, guard) = (c.id(), c.enter());
+    a.leave();
+    assert_eq!(tare::thread::id(), c_id);
+    drop(guard);
+    assert_eq!(id_in(&b), ids.1);
+    assert_eq!(tare::thread::id(), own);
+    // Entered again inside of another one.
+    assert!(a.enter() && b.enter() && a.enter());
+    assert_eq!(tare::thread::id(), ids.0);
+    a.leave();
+    assert_eq!(tare::thread::id(), ids.1);
+    a.leave();
+    b.leave();
+    assert_eq!(tare::thread::id(), own);
+    // A thread that ends in sessions leaves them.
+    let (in_thread, other) = (a.clone(), b.clone());
+    let thread = std::thread::spawn(move || in_thread.enter() && other.enter());
+    assert!(thread.join().expect("no panic"));
+    assert_eq!((id_in(&a), id_in(&b)), ids);
+    drop((a, b, c));
+    assert_eq!(live(&tare, &SESSION), 0);
+    assert_eq!(tare.losses(), []);
+}
+
+#[test]
+fn threads_enter_and_leave_shared_sessions_at_random() {
+    let tare = everything(Limits::default());
+    let sessions: Vec<_> = (0..4).map(|_| shared()).collect();
+    let rounds = scale(20_000, 1_000_000) as u64;
+    let begun: u64 = std::thread::scope(|threads| {
+        let workers: Vec<_> = (1..=4)
+            .map(|seed| {
+                let sessions = &sessions;
+                threads.spawn(move || {
+                    let own = tare::thread::id();
+                    let (mut random, mut begun) = (Random(seed), 0);
+                    let (mut entered, mut open) = (Vec::new(), Vec::new());
+                    for _ in 0..rounds {
+                        let session = &sessions[random.below(4) as usize];
+                        match random.below(6) {
+                            0 | 1 if session.enter() => entered.push(session),
+                            2 if !entered.is_empty() => {
+                                let i = random.below(entered.len() as u64) as usize;
+                                entered.swap_remove(i).leave();
+                            }
+                            3 => {
+                                let mut inner = ThreadSession::new(&SESSION);
+                                let _guard = inner.enter();
+                                if let Some(session) = entered.pop() {
+                                    session.leave();
+                                }
+                                // Is left after the guard.
+                                if session.enter() {
+                                    entered.push(session);
+                                }
+                                drop(statement::start(&JOB));
+                                begun += 1;
+                            }
+                            4 if open.len() < 4 => {
+                                open.push(statement::start(&JOB));
+                                begun += 1;
+                            }
+                            5 if !open.is_empty() => {
+                                let statement = open.swap_remove(0);
+                                statement.resume();
+                                statement.suspend();
+                            }
+                            _ => {}
+                        }
+                    }
+                    drop(open);
+                    for session in entered {
+                        session.leave();
+                    }
+                    // What guards restored is left at the next call.
+                    for session in sessions {
+                        session.enter();
+                        session.leave();
+                    }
+                    assert_eq!(tare::thread::id(), own);
+                    begun
+                })
+            })
+            .collect();
+        let begun = workers.into_iter().map(|worker| worker.join());
+        begun.map(|begun| begun.expect("no panic")).sum()
+    });
+    assert_eq!(tare.total(&JOB).count, begun);
+    for session in &sessions {
+        assert!(session.enter());
+        session.leave();
+    }
+    drop(sessions);
+    assert_eq!(live(&tare, &SESSION), 0);
+}
+
+#[test]
+fn a_pool_has_no_more_sessions_than_run_at_once() {
+    static POOL: SessionPool = SessionPool::new(&SESSION, 3);
+    assert!(POOL.take().is_none());
+    let tare = everything(Limits::default());
+    for _ in 0..10 {
+        let session = POOL.take().expect("an idle one");
+        let task = session.clone().scope(async {
+            drop(statement::start(&JOB));
+            tare::thread::id()
+        });
+        let own = tare::thread::id();
+        let mut task = std::pin::pin!(task);
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let poll = task.as_mut().poll(&mut context);
+        assert!(matches!(poll, std::task::Poll::Ready(id) if id != own));
+        POOL.give(session);
+    }
+    assert_eq!(live(&tare, &SESSION), 1);
+    let taken: Vec<_> = std::iter::from_fn(|| POOL.take()).collect();
+    assert_eq!((taken.len(), live(&tare, &SESSION)), (3, 3));
+    assert_eq!(tare.total(&JOB).count, 10);
 }

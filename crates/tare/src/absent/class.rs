@@ -3,9 +3,11 @@
 use crate::class::Class;
 
 impl Class {
-    /// Does nothing.
+    /// True.
     #[inline(always)]
-    pub fn register(&self) {}
+    pub fn register(&self) -> bool {
+        true
+    }
 
     /// False.
     #[inline(always)]

@@ -1,6 +1,59 @@
 //! Tasks.
 
+use std::sync::Arc;
+
 use super::thread::ThreadSession;
+use crate::class::Class;
+
+/// A session that is not recorded.
+#[derive(Debug)]
+pub struct SharedSession(());
+
+impl SharedSession {
+    /// A session.
+    #[inline(always)]
+    pub fn new(_: ThreadSession) -> Arc<Self> {
+        Arc::new(Self(()))
+    }
+
+    /// False.
+    #[inline(always)]
+    pub fn enter(self: &Arc<Self>) -> bool {
+        false
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn leave(&self) {}
+
+    /// The future itself.
+    #[inline(always)]
+    pub fn scope<F: Future>(self: Arc<Self>, future: F) -> F {
+        future
+    }
+}
+
+/// A pool without sessions.
+#[derive(Debug)]
+pub struct SessionPool(());
+
+impl SessionPool {
+    /// A pool without sessions.
+    #[inline(always)]
+    pub const fn new(_: &'static Class, _: usize) -> Self {
+        Self(())
+    }
+
+    /// None.
+    #[inline(always)]
+    pub fn take(&self) -> Option<Arc<SharedSession>> {
+        None
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn give(&self, _: Arc<SharedSession>) {}
+}
 
 /// The future itself.
 #[inline(always)]
@@ -55,6 +108,8 @@ pub mod statement {
         }
 
         nothing! {
+            resume();
+            suspend();
             refine(&Class);
             text(&str);
             text_only(&str);

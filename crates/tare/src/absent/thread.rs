@@ -87,6 +87,10 @@ impl ThreadSession {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn set_processlist_id(&self, _: u64) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn enter(&mut self) -> Entered<'_> {
         Entered(PhantomData)
     }

@@ -99,7 +99,8 @@ mod session;
 #[cfg(own_tls)]
 use own::HOT;
 pub(crate) use session::{
-    Before, enter_session, is_in_session, leave_session, no_session, stay_in_session,
+    Before, enter_session, is_in_session, is_local, leave_outer_session, leave_session, no_session,
+    session_depth, stay_in_session,
 };
 
 thread_local! {

@@ -1,17 +1,24 @@
 //! Registering a class by hand.
 
+use std::sync::atomic::Ordering;
+
 use crate::class::Class;
 use crate::engine::hot;
+use crate::engine::running::NOW;
+use crate::number::NO_NUMBER;
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 
 impl Class {
     /// Registers the class in the segment that records now, if one does; otherwise it is registered at
-    /// its first event. For classes that [`classes!`](crate::classes) did not declare.
-    pub fn register(&self) {
-        hot::with(|engine| {
-            engine.register(self);
-        });
+    /// its first event. For classes that [`classes!`](crate::classes) did not declare. False: a segment records,
+    /// and has no space for the class, so that its events are not counted.
+    #[inline]
+    pub fn register(&self) -> bool {
+        let generation = NOW.generation.load(Ordering::Relaxed);
+        let number = self.number.get(generation);
+        let number = number.or_else(|| hot::with_running(|engine| engine.register(self)));
+        generation == 0 || number != Some(NO_NUMBER)
     }
 
     /// Whether the calling thread counts events of the class now: for hosts that prepare data for them.

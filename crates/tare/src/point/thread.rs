@@ -329,20 +329,36 @@ impl ThreadSession {
     /// thread's number in the operating system.
     #[inline]
     pub fn enter(&mut self) -> Entered<'_> {
+        self.renew_if_stale();
+        Entered {
+            before: self.enter_slot(),
+            thread: PhantomData,
+        }
+    }
+
+    /// Takes a slot, if Tare records into a segment in which the session has none.
+    #[inline(always)]
+    pub(super) fn renew_if_stale(&mut self) {
         let generation = NOW.generation.load(Ordering::Relaxed);
         if self.generation() != u64::from(generation) {
             self.renew();
         }
+    }
+
+    /// Makes the session's slot the calling thread's. `None`: it has none.
+    #[inline(always)]
+    pub(super) fn enter_slot(&self) -> Option<(hot::Before, &'static Slot)> {
         // SAFETY: null, or made by `renew` and owned by the session.
-        let before = unsafe { self.local.as_ref() }.map(|local| {
+        unsafe { self.local.as_ref() }.map(|local| {
             let os_id = hot::os_thread_id();
             local.slot.os_id.store(os_id, Ordering::Relaxed);
             (hot::enter_session(self.local, local.key), local.slot)
-        });
-        Entered {
-            before,
-            thread: PhantomData,
-        }
+        })
+    }
+
+    /// Its local; null = it has none.
+    pub(super) fn local(&self) -> *const Local {
+        self.local
     }
 
     fn generation(&self) -> u64 {

@@ -53,3 +53,20 @@ pub(crate) fn leave_session((local, generation): Before) {
         hot.sessions.set(hot.sessions.get().saturating_sub(1));
     });
 }
+
+/// How many sessions the calling thread has entered, one inside the other.
+#[inline(always)]
+pub(crate) fn session_depth() -> u32 {
+    HOT.with(|hot| hot.sessions.get())
+}
+
+/// Leaves a session that is not the thread's now: one inside of which the thread has entered another one, or
+/// one outside of which it has left another one.
+pub(crate) fn leave_outer_session() {
+    HOT.with(|hot| hot.sessions.set(hot.sessions.get().saturating_sub(1)));
+}
+
+/// Whether this is the calling thread's local.
+pub(crate) fn is_local(local: *const Local) -> bool {
+    HOT.with(|hot| ptr::eq(hot.local.get(), local))
+}

@@ -23,10 +23,16 @@
 //!
 //! 1. A future that is pinned with its wrapper is never moved out of it.
 //! 2. A wrapper that drops its future itself does so once, in its own `drop`.
+//! 3. Only the thread that is a shared session's owner uses what is in it (see [`shared`]).
 
+mod pool;
+mod shared;
 pub mod stage;
 pub mod statement;
 pub(crate) mod wait;
+
+pub use pool::SessionPool;
+pub use shared::{SharedScope, SharedSession};
 
 use std::fmt;
 use std::mem::ManuallyDrop;

@@ -391,6 +391,33 @@ impl Statement {
         }
     }
 
+    /// Nests what begins next in its session in this statement, until another one begins, is resumed or is
+    /// suspended: for hosts that report which of several statements continues.
+    #[inline]
+    pub fn resume(&self) {
+        if let Some((running, local)) = self.running()
+            && running.record(local).is_some()
+            && let Some(event) = running.event
+        {
+            let level = event.parent.level();
+            local
+                .task
+                .set(TaskParent::new(event.id, level, event.record));
+        }
+    }
+
+    /// Nests what begins next in its session in the statement around this one, if this one was begun or resumed
+    /// last.
+    #[inline]
+    pub fn suspend(&self) {
+        if let Some((running, local)) = self.running()
+            && let Some(event) = running.event.filter(|_| running.home.is(local))
+            && local.task.get().id() == event.id
+        {
+            local.task.set(event.parent);
+        }
+    }
+
     /// What is recorded, and the calling thread's local.
     #[inline(always)]
     fn running<'a>(&self) -> Option<(&Running, &'a Local)> {

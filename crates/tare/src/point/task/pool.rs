@@ -1,0 +1,88 @@
+//! Sessions for work that belongs to no connection: as many as run at once.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::shared::SharedSession;
+use crate::class::Class;
+use crate::lock::PlainMutex;
+use crate::point::thread::ThreadSession;
+
+/// Lists of idle sessions: a thread prefers its own.
+const LISTS: usize = 16;
+
+/// The number of the next list that a thread gets.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static LIST: usize = NEXT.fetch_add(1, Ordering::Relaxed) % LISTS;
+}
+
+/// Sessions that are taken for a request, and given back for the next one.
+///
+/// ```
+/// tare::classes! { static REQUEST: Thread = "thread/app/request"; }
+/// static POOL: tare::task::SessionPool = tare::task::SessionPool::new(&REQUEST, 1_000);
+/// if let Some(session) = POOL.take() {
+///     // The request runs.
+///     POOL.give(session);
+/// }
+/// ```
+pub struct SessionPool {
+    class: &'static Class,
+    limit: usize,
+    created: AtomicUsize,
+    idle: [PlainMutex<Vec<Arc<SharedSession>>>; LISTS],
+}
+
+impl SessionPool {
+    /// A pool without sessions, of which it creates up to `limit`, of this class.
+    pub const fn new(class: &'static Class, limit: usize) -> Self {
+        Self {
+            class,
+            limit,
+            created: AtomicUsize::new(0),
+            idle: [const { PlainMutex::new(Vec::new()) }; LISTS],
+        }
+    }
+
+    /// Takes a session that is idle, or a new one. `None`: the limit is reached, or Tare does not record.
+    pub fn take(&self) -> Option<Arc<SharedSession>> {
+        if !crate::is_running() {
+            return None;
+        }
+        let own = LIST.try_with(|list| *list).unwrap_or(0);
+        let lists = (0..LISTS).map(|i| &self.idle[(own + i) % LISTS]);
+        let mut idle = lists.filter_map(|list| list.try_lock()?.pop());
+        idle.next().or_else(|| self.create())
+    }
+
+    #[cold]
+    fn create(&self) -> Option<Arc<SharedSession>> {
+        let below = |created: usize| (created < self.limit).then_some(created + 1);
+        let number = self
+            .created
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, below)
+            .ok()?;
+        let session = ThreadSession::new(self.class);
+        session.set_processlist_id(number as u64 + 1);
+        Some(SharedSession::new(session))
+    }
+
+    /// Gives back a session, so that another request can have it.
+    pub fn give(&self, session: Arc<SharedSession>) {
+        let own = LIST.try_with(|list| *list).unwrap_or(0);
+        self.idle[own].lock().push(session);
+    }
+}
+
+impl fmt::Debug for SessionPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionPool")
+            .field("class", &self.class.name())
+            .field("limit", &self.limit)
+            .field("created", &self.created.load(Ordering::Relaxed))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,270 @@
+//! Sessions that are entered and left by calls instead of a guard: by whichever thread comes, and in any order.
+//!
+//! A shared session has an owner: the thread that has entered it. Only the owner uses the session's slot, and
+//! another thread does not get into the session meanwhile. Each thread has a stack of the shared sessions that it
+//! has entered. A session on it is not dropped, so that what was entered inside of it can be left later than it.
+
+use std::cell::{RefCell, UnsafeCell};
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use tare_layout::slot::Slot;
+
+use crate::engine::hot;
+use crate::engine::local::Local;
+use crate::point::thread::ThreadSession;
+
+/// A session that one thread at a time has entered, for hosts that report that work for a client continues and
+/// pauses, and not in which order.
+///
+/// ```
+/// use tare::task::SharedSession;
+/// use tare::thread::ThreadSession;
+///
+/// tare::classes! { static CONNECTION: Thread = "thread/app/connection"; }
+/// let session = SharedSession::new(ThreadSession::new(&CONNECTION));
+/// if session.enter() {
+///     // Events are this session's.
+///     session.leave();
+/// }
+/// ```
+pub struct SharedSession {
+    session: UnsafeCell<ThreadSession>,
+    /// The thread that has entered it: the address of its stack. 0 = none.
+    owner: AtomicUsize,
+}
+
+// SAFETY: rule 3 (the owner is one thread, and a session may be sent between threads).
+unsafe impl Sync for SharedSession {}
+
+/// A shared session that a thread has entered.
+struct Entry {
+    session: Arc<SharedSession>,
+    local: *const Local,
+    /// What was the thread's before.
+    before: hot::Before,
+    slot: &'static Slot,
+    /// How many sessions the thread had entered then, with this one.
+    depth: u32,
+    /// How often it was entered without another one in between. 0: it was left while the thread was in a session
+    /// inside of it, whose guard restores this one.
+    count: u32,
+}
+
+/// The shared sessions that a thread has entered, the innermost last.
+struct Stack(Vec<Entry>);
+
+thread_local! {
+    static STACK: RefCell<Stack> = const { RefCell::new(Stack(Vec::new())) };
+}
+
+impl SharedSession {
+    /// A session that no thread has entered.
+    pub fn new(session: ThreadSession) -> Arc<Self> {
+        Arc::new(Self {
+            session: UnsafeCell::new(session),
+            owner: AtomicUsize::new(0),
+        })
+    }
+
+    /// Makes the session the calling thread's, until the thread leaves it as often as it has entered it. False:
+    /// another thread has entered it, or it has no slot; nothing was done.
+    pub fn enter(self: &Arc<Self>) -> bool {
+        STACK
+            .try_with(|cell| match cell.try_borrow_mut() {
+                Ok(mut stack) => stack.enter(self, ptr::from_ref(cell).addr()),
+                Err(_) => false,
+            })
+            .unwrap_or(false)
+    }
+
+    /// Leaves the session, if the calling thread has entered it.
+    pub fn leave(&self) {
+        let _ = STACK.try_with(|cell| {
+            if let Ok(mut stack) = cell.try_borrow_mut() {
+                stack.leave(self);
+            }
+        });
+    }
+
+    /// Runs a future in the session: it is entered at each poll, and to drop the future. A poll while another
+    /// thread has entered the session is outside of it.
+    pub fn scope<F: Future>(self: Arc<Self>, future: F) -> SharedScope<F> {
+        SharedScope {
+            future: ManuallyDrop::new(future),
+            session: self,
+        }
+    }
+}
+
+impl fmt::Debug for SharedSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let owner = self.owner.load(Ordering::Relaxed);
+        f.debug_struct("SharedSession")
+            .field("is_entered", &(owner != 0))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Stack {
+    fn enter(&mut self, session: &Arc<SharedSession>, thread: usize) -> bool {
+        self.leave_innermost();
+        if let Some(last) = self.0.last_mut()
+            && Arc::ptr_eq(&last.session, session)
+            && hot::is_local(last.local)
+        {
+            last.count += 1;
+            return true;
+        }
+        let owner = &session.owner;
+        let is_free = owner.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed);
+        if is_free.is_err_and(|owner| owner != thread) {
+            return false;
+        }
+        if is_free.is_ok() {
+            // SAFETY: rule 3 (this thread has just become the owner, and nothing else refers to the slot).
+            unsafe { &mut *session.session.get() }.renew_if_stale();
+        }
+        // SAFETY: rule 3 (this thread is the owner).
+        let entered = unsafe { &*session.session.get() };
+        let (local, before) = (entered.local(), entered.enter_slot());
+        let Some((before, slot)) = before else {
+            if is_free.is_ok() {
+                owner.store(0, Ordering::Release);
+            }
+            return false;
+        };
+        self.0.push(Entry {
+            session: Arc::clone(session),
+            local,
+            before,
+            slot,
+            depth: hot::session_depth(),
+            count: 1,
+        });
+        true
+    }
+
+    fn leave(&mut self, session: &SharedSession) {
+        let is_its = |entry: &Entry| ptr::eq(&*entry.session, session) && entry.count != 0;
+        let Some(at) = self.0.iter().rposition(is_its) else {
+            return;
+        };
+        self.0[at].count -= 1;
+        if self.0[at].count != 0 {
+            return;
+        }
+        let local = self.0[at].local;
+        let inner = self.0.get(at + 1);
+        if inner.is_none_or(|inner| !ptr::eq(inner.before.0, local)) {
+            return self.leave_innermost();
+        }
+        // The session that was entered next inside of it is a shared one, too: it restores what this one would.
+        let entry = self.0.remove(at);
+        self.0[at].before = entry.before;
+        for inner in &mut self.0[at..] {
+            inner.depth -= 1;
+        }
+        hot::leave_outer_session();
+        self.release(&entry);
+    }
+
+    /// Ends the entries that were left and are the innermost, and those that were cut off: a guard outside of them
+    /// has restored what was the thread's before.
+    fn leave_innermost(&mut self) {
+        while let Some(last) = self.0.last() {
+            let depth = hot::session_depth();
+            let (is_cut_off, is_left) =
+                (last.depth > depth, last.count == 0 && last.depth == depth);
+            if !is_cut_off && !is_left {
+                return;
+            }
+            // If it is not the thread's, the thread ends and has no slot any more.
+            match is_left && hot::is_local(last.local) {
+                true => hot::leave_session(last.before),
+                false => hot::leave_outer_session(),
+            }
+            if let Some(entry) = self.0.pop() {
+                self.release(&entry);
+            }
+        }
+    }
+
+    /// Gives up the session of an entry that was removed, unless the thread has entered it once more.
+    fn release(&self, entry: &Entry) {
+        let is_same = |other: &Entry| Arc::ptr_eq(&other.session, &entry.session);
+        if !self.0.iter().any(is_same) {
+            entry.slot.os_id.store(0, Ordering::Relaxed);
+            entry.session.owner.store(0, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        for entry in &mut self.0 {
+            entry.count = 0;
+        }
+        self.leave_innermost();
+        // A guard inside of them was leaked: the thread may still use their slots.
+        self.0.drain(..).for_each(std::mem::forget);
+    }
+}
+
+/// A future that runs in a shared session: see [`SharedSession::scope`].
+#[must_use = "futures do nothing unless they are polled"]
+pub struct SharedScope<F> {
+    future: ManuallyDrop<F>,
+    session: Arc<SharedSession>,
+}
+
+/// A session that is left when this is dropped, if it was entered.
+struct Inside<'a>(Option<&'a SharedSession>);
+
+impl<'a> Inside<'a> {
+    fn enter(session: &'a Arc<SharedSession>) -> Self {
+        Self(session.enter().then_some(session))
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.0 {
+            session.leave();
+        }
+    }
+}
+
+impl<F: Future> Future for SharedScope<F> {
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: rule 1 (the session is not pinned, the future is pinned again).
+        let this = unsafe { self.get_unchecked_mut() };
+        let _inside = Inside::enter(&this.session);
+        // SAFETY: rule 1.
+        unsafe { Pin::new_unchecked(&mut *this.future) }.poll(context)
+    }
+}
+
+impl<F> Drop for SharedScope<F> {
+    fn drop(&mut self) {
+        let _inside = Inside::enter(&self.session);
+        // SAFETY: rule 2.
+        unsafe { ManuallyDrop::drop(&mut self.future) };
+    }
+}
+
+impl<F> fmt::Debug for SharedScope<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedScope")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
