@@ -22,9 +22,11 @@ impl SharedSession {
         false
     }
 
-    /// Does nothing.
+    /// False.
     #[inline(always)]
-    pub fn leave(&self) {}
+    pub fn leave(&self) -> bool {
+        false
+    }
 
     /// The future itself.
     #[inline(always)]

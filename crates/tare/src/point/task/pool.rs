@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::shared::SharedSession;
 use crate::class::Class;
+use crate::engine::is_running;
 use crate::lock::PlainMutex;
 use crate::point::thread::ThreadSession;
 
@@ -49,7 +50,7 @@ impl SessionPool {
 
     /// Takes a session that is idle, or a new one. `None`: the limit is reached, or Tare does not record.
     pub fn take(&self) -> Option<Arc<SharedSession>> {
-        if !crate::is_running() {
+        if !is_running() {
             return None;
         }
         let own = LIST.try_with(|list| *list).unwrap_or(0);

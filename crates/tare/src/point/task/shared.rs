@@ -83,13 +83,13 @@ impl SharedSession {
             .unwrap_or(false)
     }
 
-    /// Leaves the session, if the calling thread has entered it.
-    pub fn leave(&self) {
-        let _ = STACK.try_with(|cell| {
-            if let Ok(mut stack) = cell.try_borrow_mut() {
-                stack.leave(self);
-            }
+    /// Leaves the session. False: the calling thread has not entered it.
+    pub fn leave(&self) -> bool {
+        let left = STACK.try_with(|cell| match cell.try_borrow_mut() {
+            Ok(mut stack) => stack.leave(self),
+            Err(_) => false,
         });
+        left.unwrap_or(false)
     }
 
     /// Runs a future in the session: it is entered at each poll, and to drop the future. A poll while another
@@ -150,19 +150,20 @@ impl Stack {
         true
     }
 
-    fn leave(&mut self, session: &SharedSession) {
+    fn leave(&mut self, session: &SharedSession) -> bool {
         let is_its = |entry: &Entry| ptr::eq(&*entry.session, session) && entry.count != 0;
         let Some(at) = self.0.iter().rposition(is_its) else {
-            return;
+            return false;
         };
         self.0[at].count -= 1;
         if self.0[at].count != 0 {
-            return;
+            return true;
         }
         let local = self.0[at].local;
         let inner = self.0.get(at + 1);
         if inner.is_none_or(|inner| !ptr::eq(inner.before.0, local)) {
-            return self.leave_innermost();
+            self.leave_innermost();
+            return true;
         }
         // The session that was entered next inside of it is a shared one, too: it restores what this one would.
         let entry = self.0.remove(at);
@@ -172,6 +173,7 @@ impl Stack {
         }
         hot::leave_outer_session();
         self.release(&entry);
+        true
     }
 
     /// Ends the entries that were left and are the innermost, and those that were cut off: a guard outside of them

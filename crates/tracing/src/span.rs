@@ -1,0 +1,196 @@
+//! What the layer stores for a span.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tare::task::stage::Stage;
+use tare::task::statement::Statement;
+use tare::task::{SessionPool, SharedSession};
+
+use crate::fields::Attributes;
+
+/// A span that is recorded.
+#[derive(Debug)]
+pub enum Span {
+    Session(Arc<SharedSession>),
+    Statement(Arc<Request>),
+    /// Its statement, and the stage.
+    Stage(Arc<Request>, Stage),
+}
+
+/// A statement, and the session in which it runs.
+#[derive(Debug)]
+pub struct Request {
+    session: Option<Arc<SharedSession>>,
+    statement: Statement,
+    /// The name of its span.
+    name: &'static str,
+    has_digest: AtomicBool,
+    /// The session belongs to a pool.
+    is_pooled: bool,
+    /// The session has got the statement's account.
+    has_account: AtomicBool,
+}
+
+/// A session that the calling thread has entered, until this is dropped.
+pub struct Inside<'a>(Option<&'a SharedSession>);
+
+impl<'a> Inside<'a> {
+    pub fn enter(session: Option<&'a Arc<SharedSession>>) -> Self {
+        Self(
+            session
+                .filter(|session| session.enter())
+                .map(|session| &**session),
+        )
+    }
+
+    fn is_entered(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.0 {
+            session.leave();
+        }
+    }
+}
+
+impl Request {
+    pub fn new(
+        session: Option<Arc<SharedSession>>,
+        statement: Statement,
+        name: &'static str,
+        is_pooled: bool,
+    ) -> Self {
+        Self {
+            session,
+            statement,
+            name,
+            has_digest: AtomicBool::new(false),
+            is_pooled,
+            has_account: AtomicBool::new(false),
+        }
+    }
+
+    pub fn statement(&self) -> &Statement {
+        &self.statement
+    }
+
+    pub fn session(&self) -> Option<&Arc<SharedSession>> {
+        self.session.as_ref()
+    }
+
+    /// It failed.
+    pub fn fail(&self, errno: u32, message: &str) {
+        let _inside = Inside::enter(self.session.as_ref());
+        self.statement.error(errno, "HY000", message);
+    }
+
+    /// Sets what the fields of its span say.
+    pub fn apply(&self, attributes: &Attributes) {
+        let inside = Inside::enter(self.session.as_ref());
+        if let Some(database) = &attributes.database {
+            self.statement.schema(database);
+        }
+        // A session of a connection has the connection's account.
+        if let Some((user, client)) = attributes.account()
+            && self.is_pooled
+            && inside.is_entered()
+        {
+            tare::thread::set_account(user, client);
+            self.has_account.store(true, Ordering::Relaxed);
+        }
+        let has_digest = self.has_digest.load(Ordering::Relaxed);
+        match (attributes.shape.as_deref(), attributes.text.as_deref()) {
+            (None, None) => return,
+            (None, Some(text)) if !has_digest => self.statement.text(text),
+            (shape, text) => {
+                if let Some(shape) = shape {
+                    self.statement.digest_by_shape(shape, text.unwrap_or(shape));
+                }
+                if let Some(text) = text {
+                    self.statement.text_only(text);
+                }
+            }
+        }
+        self.has_digest.store(true, Ordering::Relaxed);
+    }
+
+    /// Sets its digest by its span's name.
+    pub fn digest_by_name(&self) {
+        self.has_digest.store(true, Ordering::Relaxed);
+        self.statement.digest_by_shape(self.name, self.name);
+    }
+
+    /// Ends it, unless a stage still refers to it.
+    fn end(self: Arc<Self>, pool: &SessionPool) {
+        let Some(request) = Arc::into_inner(self) else {
+            return;
+        };
+        {
+            let inside = Inside::enter(request.session.as_ref());
+            if !request.has_digest.load(Ordering::Relaxed) {
+                request.digest_by_name();
+            }
+            drop(request.statement);
+            if request.has_account.load(Ordering::Relaxed) && inside.is_entered() {
+                tare::thread::set_account("", "");
+            }
+        }
+        if let Some(session) = request.session.filter(|_| request.is_pooled) {
+            pool.give(session);
+        }
+    }
+}
+
+impl Span {
+    /// The session, if there is one.
+    pub fn session(&self) -> Option<&Arc<SharedSession>> {
+        match self {
+            Self::Session(session) => Some(session),
+            Self::Statement(request) | Self::Stage(request, _) => request.session.as_ref(),
+        }
+    }
+
+    /// The statement of which it is a part.
+    pub fn request(&self) -> Option<&Arc<Request>> {
+        match self {
+            Self::Session(_) => None,
+            Self::Statement(request) | Self::Stage(request, _) => Some(request),
+        }
+    }
+
+    /// Work on it continues on the calling thread. True: the thread has entered the session.
+    pub fn enter(&self) -> bool {
+        let is_entered = self.session().is_some_and(SharedSession::enter);
+        if let Some(request) = self.request() {
+            request.statement.resume();
+        }
+        is_entered
+    }
+
+    /// Work on it pauses. True: the calling thread has left the session once.
+    pub fn leave(&self) -> bool {
+        if let Self::Statement(request) = self {
+            request.statement.suspend();
+        }
+        self.session().is_some_and(|session| session.leave())
+    }
+
+    /// Ends what it has begun.
+    pub fn end(self, pool: &SessionPool) {
+        match self {
+            Self::Session(_) => {}
+            Self::Statement(request) => request.end(pool),
+            Self::Stage(request, stage) => {
+                {
+                    let _inside = Inside::enter(request.session.as_ref());
+                    drop(stage);
+                }
+                request.end(pool);
+            }
+        }
+    }
+}

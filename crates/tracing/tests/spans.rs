@@ -1,0 +1,552 @@
+//! What spans become, read as a tool outside of the process would read it.
+
+mod support;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use support::{Random, Running, scale};
+use tare::{Config, Counter, Limits};
+use tare_reader::events::{Events, Table};
+use tare_reader::{Names, threads};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+use tokio::task::yield_now;
+use tracing::{Dispatch, Instrument, Span, debug_span, error, info_span};
+
+#[test]
+fn a_connection_has_statements_and_these_have_stages() {
+    let running = Running::new(tare_tracing::layer().sessions("connection").prefix("app"));
+    let connection = info_span!(
+        "connection",
+        user = "alice",
+        client = %"10.1.2.3:5000",
+        db = "shop"
+    );
+    let request = info_span!(parent: &connection, "request", shape = "GET ?", text = "GET 42");
+    {
+        let _connection = connection.enter();
+        let _request = request.enter();
+        let parse = info_span!("parse").entered();
+        error!(error = %"no such key", "cannot read");
+        drop(parse);
+        let _query = info_span!("query", sql = "SELECT * FROM t WHERE a = 42").entered();
+        drop(info_span!("read").entered());
+    }
+    let view = running.view();
+    let all = threads(view);
+    let class = running.class("thread/app/connection");
+    let thread = all
+        .iter()
+        .find(|thread| thread.class == class)
+        .expect("it is open");
+    assert!(thread.processlist_id > 0);
+    // No thread is in it now.
+    assert_eq!(thread.os_id, 0);
+    let names = Names::read(view);
+    let account = names.account(thread.account).expect("it has one");
+    assert_eq!(account.user.as_deref(), Some("alice"));
+    assert_eq!(account.host.as_deref(), Some("10.1.2.3"));
+    assert_eq!(names.schema(thread.schema).as_deref(), Some("shop"));
+    let open = Events::new(view, &all).statements(Table::Current);
+    assert_eq!(open.len(), 1);
+    assert_eq!(open[0].text.as_deref(), Some("GET 42"));
+
+    drop(request);
+    let all = threads(view);
+    let events = Events::new(view, &all);
+    let mut statements = events.statements(Table::History);
+    statements.sort_by_key(|statement| statement.head.id);
+    let heads: Vec<_> = statements
+        .iter()
+        .map(|one| {
+            (
+                one.head.class,
+                one.head.nesting.map(|(id, _)| id),
+                one.head.level,
+            )
+        })
+        .collect();
+    let (request, query) = ("statement/app/request", "statement/app/query");
+    let id = statements[0].head.id;
+    assert_eq!(
+        heads,
+        [
+            (running.class(request), None, 0),
+            (running.class(query), Some(id), 1)
+        ]
+    );
+    let message = statements[0].message.as_deref();
+    assert_eq!(message, Some("cannot read: no such key"));
+    assert_eq!(statements[0].errno, 1105);
+    assert!(statements.iter().all(|one| one.head.thread == thread.id));
+    assert_eq!(names.schema(statements[0].schema).as_deref(), Some("shop"));
+    let mut stages = events.stages(Table::History);
+    stages.sort_by_key(|stage| stage.head.id);
+    let parents: Vec<_> = stages
+        .iter()
+        .map(|one| (one.head.class, one.head.nesting.map(|(id, _)| id)))
+        .collect();
+    let (parse, read) = ("stage/app/parse", "stage/app/read");
+    assert_eq!(
+        parents,
+        [
+            (running.class(parse), Some(id)),
+            (running.class(read), Some(statements[1].head.id))
+        ]
+    );
+    for name in [request, query, parse, read] {
+        assert_eq!(running.count(name), 1, "{name}");
+    }
+    assert_eq!(running.counter(request, Counter::Errors), 1);
+    assert_eq!(running.counter(query, Counter::Errors), 0);
+    assert_eq!(
+        running.digests(),
+        [
+            ("GET ?".into(), 1),
+            ("SELECT * FROM `t` WHERE `a` = ?".into(), 1)
+        ]
+    );
+    drop(connection);
+    assert_eq!(running.live("thread/app/connection"), 0);
+    assert_eq!(running.losses(), []);
+}
+
+#[test]
+fn fields_may_be_recorded_late() {
+    let running = Running::new(tare_tracing::layer().sessions("connection"));
+    let connection = info_span!("connection", user = tracing::field::Empty);
+    connection.record("user", "bob");
+    let get = |shape: Option<&str>| {
+        let request = info_span!(
+            parent: &connection,
+            "request",
+            text = tracing::field::Empty,
+            shape = tracing::field::Empty,
+            other = tracing::field::Empty
+        );
+        request.record("other", 1);
+        request.record("text", "get k1 k2");
+        if let Some(shape) = shape {
+            request.record("shape", shape);
+        }
+    };
+    get(None);
+    get(Some("get ?"));
+    get(Some("get ?"));
+    drop(info_span!(parent: &connection, "request", text = tracing::field::Empty));
+    let all = threads(running.view());
+    let names = Names::read(running.view());
+    let users: Vec<_> = all
+        .iter()
+        .filter_map(|thread| names.account(thread.account)?.user.clone())
+        .collect();
+    assert_eq!(users, ["bob".into()]);
+    let events = Events::new(running.view(), &all);
+    let texts: Vec<_> = events
+        .statements(Table::History)
+        .into_iter()
+        .filter_map(|statement| statement.text)
+        .collect();
+    assert_eq!(texts, ["get k1 k2"; 3].map(Arc::from));
+    // SQL's digest of the text counts none, because the shape replaced it in two of the three.
+    assert_eq!(
+        running.digests(),
+        [
+            ("GET `k1` `k2`".into(), 1),
+            ("get ?".into(), 2),
+            ("request".into(), 1)
+        ]
+    );
+    assert_eq!(running.losses(), []);
+}
+
+#[test]
+fn a_statement_without_a_connection_has_a_session_of_the_pool() {
+    let running = Running::new(tare_tracing::layer());
+    for user in ["", "carol", "", "dave"] {
+        let _request = match user {
+            "" => info_span!("request"),
+            user => info_span!("request", user, db = "shop"),
+        }
+        .entered();
+        assert_eq!(running.live("thread/tracing/request"), 1);
+        let names = Names::read(running.view());
+        let all = threads(running.view());
+        let class = running.class("thread/tracing/request");
+        let thread = all
+            .iter()
+            .find(|thread| thread.class == class)
+            .expect("live");
+        let account = names.account(thread.account);
+        let its = account.and_then(|account| account.user.as_deref());
+        assert_eq!(its.unwrap_or_default(), user);
+        let current = Events::new(running.view(), &all).statements(Table::Current);
+        assert_eq!(current.len(), 1);
+        let schema = names.schema(current[0].schema);
+        assert_eq!(schema.is_some(), !user.is_empty());
+        // The polling thread is in it.
+        assert!(thread.os_id != 0);
+    }
+    assert_eq!(running.count("statement/tracing/request"), 4);
+    assert_eq!(running.live("thread/tracing/request"), 1);
+    assert_eq!(running.digests().iter().map(|(_, n)| n).sum::<u64>(), 4);
+}
+
+#[test]
+fn levels_names_and_fields_are_options() {
+    use tare_tracing::Attribute;
+    let layer = tare_tracing::layer()
+        .statements("job")
+        .field("command", Attribute::Text)
+        .field("text", Attribute::Shape)
+        .level(tracing::Level::WARN);
+    let running = Running::new(layer);
+    {
+        let _ignored = info_span!("ignored").entered();
+        let _job = info_span!("job").entered();
+        let _inner = debug_span!("job", command = "SELECT 1").entered();
+        let _step = tracing::warn_span!("step").entered();
+        drop(info_span!("ignored").entered());
+        // In the statement around the ignored one.
+        info_span!("ignored").in_scope(|| error!("fails"));
+        drop(tracing::warn_span!("step", text = "SHOW ?"));
+    }
+    assert_eq!(running.count("statement/tracing/job"), 2);
+    assert_eq!(running.count("stage/tracing/step"), 1);
+    assert_eq!(running.count("statement/tracing/step"), 1);
+    assert_eq!(running.counter("statement/tracing/job", Counter::Errors), 1);
+    assert_eq!(running.find("stage/tracing/ignored"), None);
+    let digests = running.digests();
+    let texts: Vec<_> = digests.iter().map(|(text, _)| &**text).collect();
+    assert_eq!(texts, ["SELECT ?", "SHOW ?", "job"]);
+}
+
+#[test]
+fn spans_are_entered_left_and_closed_in_any_order() {
+    let running = Running::new(tare_tracing::layer());
+    let own = tare::thread::id();
+    let dispatch = tracing::dispatcher::get_default(Dispatch::clone);
+    let (a, b) = (info_span!("a"), info_span!("b"));
+    let ids = [&a, &b].map(|span| span.id().expect("enabled"));
+    b.follows_from(&a);
+    dispatch.enter(&ids[0]);
+    let in_a = tare::thread::id();
+    dispatch.enter(&ids[1]);
+    let in_b = tare::thread::id();
+    assert!(in_a != own && in_b != own && in_a != in_b);
+    dispatch.exit(&ids[0]);
+    assert_eq!(tare::thread::id(), in_b);
+    // A span that is entered twice, and left once too often.
+    dispatch.enter(&ids[1]);
+    dispatch.exit(&ids[1]);
+    assert_eq!(tare::thread::id(), in_b);
+    dispatch.exit(&ids[1]);
+    dispatch.exit(&ids[1]);
+    assert_eq!(tare::thread::id(), own);
+
+    // Entered here, left and closed elsewhere.
+    dispatch.enter(&ids[0]);
+    let a_again = a.clone();
+    std::thread::scope(|threads| {
+        let (dispatch, id) = (&dispatch, &ids[0]);
+        threads.spawn(move || {
+            let _default = tracing::dispatcher::set_default(dispatch);
+            dispatch.exit(id);
+            drop((a, b));
+        });
+    });
+    assert_eq!(running.count("statement/tracing/b"), 1);
+    assert_eq!(running.count("statement/tracing/a"), 0);
+    assert_eq!(tare::thread::id(), in_a);
+    drop(a_again);
+    assert_eq!(running.count("statement/tracing/a"), 1);
+    dispatch.exit(&ids[0]);
+    assert_eq!(running.losses(), []);
+}
+
+/// A value whose text is written by code that is traced itself.
+struct Traced;
+
+impl fmt::Debug for Traced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let span = info_span!("inner", text = ?Traced2);
+        span.record("text", "late");
+        span.in_scope(|| error!(error = "in a field"));
+        f.write_str("SELECT 1")
+    }
+}
+
+struct Traced2;
+
+impl fmt::Debug for Traced2 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        error!("deeper");
+        f.write_str("SELECT 2")
+    }
+}
+
+#[test]
+fn code_of_fields_that_is_traced_itself_does_not_loop() {
+    let running = Running::new(tare_tracing::layer());
+    let request = info_span!("request", text = ?Traced);
+    request.record("text", tracing::field::debug(Traced));
+    request.in_scope(|| error!(error = ?Traced));
+    drop(request);
+    assert_eq!(running.count("statement/tracing/request"), 1);
+    assert_eq!(
+        running.counter("statement/tracing/request", Counter::Errors),
+        1
+    );
+    // What they begin is not recorded.
+    assert_eq!(running.find("statement/tracing/inner"), None);
+    assert_eq!(running.digests(), [("SELECT ?".into(), 1)]);
+}
+
+#[test]
+fn tare_may_start_and_stop_while_spans_are_open() {
+    let layer = || tare_tracing::layer().sessions("connection");
+    let mut running = Running::new(layer());
+    running.stop();
+    let before = info_span!("connection", user = "alice").entered();
+    running.start(Config::everything());
+    {
+        let _request = info_span!("request").entered();
+        running.stop();
+        running.start(Config::everything());
+        // It began in the segment before.
+        let _inner = info_span!("inner").entered();
+    }
+    assert_eq!(running.find("statement/tracing/request"), None);
+    drop(before);
+    let after = info_span!("connection");
+    drop(info_span!(parent: &after, "request").entered());
+    assert_eq!(running.count("statement/tracing/request"), 1);
+    running.stop();
+    running.start(Config::everything());
+    // The connection goes on in the new segment.
+    drop(info_span!(parent: &after, "request").entered());
+    assert_eq!(running.count("statement/tracing/request"), 1);
+    assert_eq!(running.live("thread/tracing/connection"), 1);
+    drop(after);
+    assert_eq!(running.live("thread/tracing/connection"), 0);
+    tare::thread::id();
+    assert_eq!(running.losses(), []);
+}
+
+#[test]
+fn names_above_the_limit_count_as_other() {
+    let mut running = Running::new(tare_tracing::layer().max_classes(4));
+    macro_rules! spans {
+        ($($name:literal),*) => { $( drop(info_span!($name)); )* };
+    }
+    let all = || {
+        spans!("n1", "n2", "n3", "n4", "n5", "n1");
+    };
+    all();
+    all();
+    // One of the four classes is the sessions'.
+    assert_eq!(running.count("statement/tracing/n1"), 4);
+    assert_eq!(running.count("statement/tracing/n3"), 2);
+    assert_eq!(running.find("statement/tracing/n4"), None);
+    assert_eq!(running.count("statement/tracing/other"), 4);
+    running.stop();
+
+    // The segment has no space, either.
+    running.start(Config {
+        limits: Limits {
+            classes: 16,
+            ..Limits::default()
+        },
+        ..Config::everything()
+    });
+    running.set_layer(tare_tracing::layer());
+    let free = 16 - running.classes();
+    spans!(
+        "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m9", "m10", "m11", "m12", "m13"
+    );
+    let own = (1..=13)
+        .filter(|i| running.find(&format!("statement/tracing/m{i}")).is_some())
+        .count();
+    assert!(own < 13 && own <= free, "{own} of {free}");
+    assert_eq!(running.count("statement/tracing/other"), 13 - own as u64);
+}
+
+/// What the spans of a test were.
+#[derive(Default)]
+struct Tally {
+    requests: AtomicU64,
+    queries: AtomicU64,
+    steps: AtomicU64,
+}
+
+fn count(cell: &AtomicU64) {
+    cell.fetch_add(1, Ordering::Relaxed);
+}
+
+fn runtime(threads: usize) -> Runtime {
+    let dispatch = tracing::dispatcher::get_default(Dispatch::clone);
+    Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_time()
+        .on_thread_start(move || {
+            std::mem::forget(tracing::dispatcher::set_default(&dispatch));
+        })
+        .build()
+        .expect("a runtime")
+}
+
+async fn query(tally: &Tally, turns: u64) {
+    let span = info_span!("query", sql = "SELECT a FROM t WHERE b = 1");
+    count(&tally.queries);
+    let work = async {
+        for _ in 0..turns {
+            yield_now().await;
+        }
+    };
+    work.instrument(span).await;
+}
+
+async fn step(tally: &Tally, turns: u64) {
+    let span = info_span!("step");
+    count(&tally.steps);
+    let work = async {
+        for _ in 0..turns {
+            yield_now().await;
+        }
+        error!("a step fails");
+    };
+    work.instrument(span).await;
+}
+
+/// A request that does this and that, closes spans late, and passes some to another task.
+async fn request(seed: u64, tally: Arc<Tally>, others: mpsc::UnboundedSender<Span>) {
+    let mut random = Random(seed);
+    let mut open = Vec::new();
+    for _ in 0..random.below(5) {
+        let turns = random.below(3);
+        match random.below(8) {
+            0 => yield_now().await,
+            1 => query(&tally, turns).await,
+            2 => step(&tally, turns).await,
+            3 => {
+                tokio::join!(query(&tally, turns), step(&tally, 1), query(&tally, 1));
+            }
+            4 => {
+                tokio::select! {
+                    () = query(&tally, turns) => {}
+                    () = step(&tally, 1) => {}
+                }
+            }
+            5 => {
+                let span = info_span!("step");
+                count(&tally.steps);
+                open.push(span.clone());
+                others.send(span).expect("it receives until all have ended");
+            }
+            6 => {
+                let late = Duration::from_micros(turns * 20);
+                let _ = tokio::time::timeout(late, query(&tally, u64::MAX)).await;
+            }
+            _ => {
+                let spawned = tally.clone();
+                let part = async move { step(&spawned, turns).await };
+                let part = tokio::spawn(part.in_current_span());
+                if turns == 0 {
+                    part.abort();
+                } else {
+                    let _ = part.await;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn totals_are_exact_whatever_becomes_of_tasks() {
+    let mut running = Running::new(
+        tare_tracing::layer()
+            .sessions("connection")
+            .max_sessions(48),
+    );
+    running.stop();
+    running.start(Config {
+        limits: Limits {
+            threads: 96,
+            ..Limits::default()
+        },
+        ..Config::everything()
+    });
+    let runtime = runtime(8);
+    let tally = Arc::new(Tally::default());
+    let (tasks, batch) = (scale(10_000, 100_000), 250);
+    let aborted = runtime.block_on(async {
+        let (others, mut received) = mpsc::unbounded_channel::<Span>();
+        let receiver = tokio::spawn(async move {
+            let mut parked = Vec::new();
+            while let Some(span) = received.recv().await {
+                span.in_scope(|| parked.push(span.clone()));
+                if parked.len() == 7 {
+                    parked.clear();
+                }
+            }
+        });
+        let mut random = Random(45);
+        let mut aborted = 0;
+        for _ in 0..tasks / batch {
+            let connections: Vec<_> = (0..8).map(|_| info_span!("connection")).collect();
+            let mut spawned = Vec::new();
+            for i in 0..batch {
+                let work = request(random.below(u64::MAX) | 1, tally.clone(), others.clone());
+                count(&tally.requests);
+                // A third in connections of which eight run at once.
+                let span = match connections.get(i % 24) {
+                    Some(connection) => info_span!(parent: connection, "request"),
+                    None => info_span!("request"),
+                };
+                spawned.push(tokio::spawn(work.instrument(span)));
+                if random.below(8) == 0 {
+                    yield_now().await;
+                }
+            }
+            for task in spawned {
+                if random.below(3) == 0 {
+                    task.abort();
+                }
+                if let Err(error) = task.await {
+                    assert!(error.is_cancelled(), "{error}");
+                    aborted += 1;
+                }
+            }
+        }
+        drop(others);
+        receiver.await.expect("no panic");
+        aborted
+    });
+    drop(runtime);
+    assert!(aborted > 0);
+    let counts = [
+        ("statement/tracing/request", &tally.requests),
+        ("statement/tracing/query", &tally.queries),
+        ("stage/tracing/step", &tally.steps),
+    ];
+    for (name, tally) in counts {
+        assert_eq!(running.count(name), tally.load(Ordering::Relaxed), "{name}");
+    }
+    let digests = running.digests();
+    let requests = tally.requests.load(Ordering::Relaxed);
+    let queries = tally.queries.load(Ordering::Relaxed);
+    assert!(
+        digests.contains(&("request".into(), requests)),
+        "{digests:?}"
+    );
+    assert!(digests.contains(&("SELECT `a` FROM `t` WHERE `b` = ?".into(), queries)));
+    assert!(running.counter("statement/tracing/request", Counter::Errors) > 0);
+    assert_eq!(running.live("thread/tracing/connection"), 0);
+    // A session has records for five statements. Nothing else is lost.
+    let nested = tare_layout::shared::Lost::NestedStatements as usize;
+    let losses = running.losses();
+    assert!(losses.iter().all(|(lost, _)| *lost == nested), "{losses:?}");
+}
