@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use engine::wait::Wait;
 use engine::{Operation, file, socket};
 
+use crate::backend;
 use crate::client::Client;
 
 /// Descriptors from this number on are not recorded.
@@ -127,7 +128,10 @@ impl Object {
     /// Begins an operation. That of a client's connection belongs to the client's session.
     pub fn wait(&mut self, access: Access) -> Wait {
         match self {
-            Self::File(file) => file.wait(access.of_file()),
+            Self::File(file) => match backend::file_event() {
+                Some(class) => file.wait_as(class, access.of_file()),
+                None => file.wait(access.of_file()),
+            },
             Self::Socket(socket, None) => socket.wait(access.of_socket()),
             Self::Socket(socket, Some(client)) => {
                 client.in_session(|_| socket.wait(access.of_socket()))

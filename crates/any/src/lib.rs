@@ -12,6 +12,7 @@
 //! | memcache | the protocols of memcached |
 //! | request, text | a request's arguments; as text, and normalised |
 //! | descriptors | what is open under each file descriptor |
+//! | backend | what PostgreSQL's processes publish: wait events and roles |
 //! | names | classes of instruments, by the program's name |
 //! | calls | whether the calling thread is inside of Tare; errno; panics |
 //! | real | the C library's own functions |
@@ -35,6 +36,7 @@
 // The contract of the `extern "C-unwind"` functions is the C library's: see above.
 #![allow(clippy::missing_safety_doc)]
 
+mod backend;
 mod calls;
 mod client;
 mod descriptors;

@@ -11,12 +11,15 @@ pub struct Classes {
     program: String,
     /// Files, by [`FileKind`].
     files: Vec<&'static Class>,
+    /// Files of a server that has kinds of its own.
+    server_files: Option<ServerFiles>,
     pub tcp_listener: &'static Class,
     pub unix_listener: &'static Class,
     pub client: &'static Class,
     pub outgoing: &'static Class,
     pub idle: &'static Class,
     pub sleep: &'static Class,
+    pub semaphore: &'static Class,
     pub session: &'static Class,
     main: &'static Class,
     worker: &'static Class,
@@ -35,23 +38,45 @@ pub fn classes() -> Option<&'static Classes> {
     CLASSES.get()
 }
 
+/// Kinds of files that only one server has, and which of them the file of a path is.
+pub type ServerKinds = (&'static [FileKind], fn(&str) -> Option<usize>);
+
+/// The classes of these, and which of them is that of a path.
+struct ServerFiles {
+    classes: Vec<&'static Class>,
+    kind_of: fn(&str) -> Option<usize>,
+}
+
 /// Creates the classes of a program of this name.
-pub fn create(program: &str) -> &'static Classes {
-    CLASSES.get_or_init(|| Classes::new(program))
+pub fn create(program: &str, server: Option<ServerKinds>) -> &'static Classes {
+    CLASSES.get_or_init(|| Classes::new(program, server))
 }
 
 /// A class that lives as long as the process.
 pub fn create_class(kind: Kind, name: String, documentation: &'static str) -> &'static Class {
+    leak(Class::new(
+        kind,
+        Box::leak(name.into_boxed_str()),
+        documentation,
+    ))
+}
+
+/// The same, of a class that is on at the start, whatever its kind is.
+pub fn create_enabled(kind: Kind, name: String, documentation: &'static str) -> &'static Class {
     let class = Class::new(kind, Box::leak(name.into_boxed_str()), documentation);
+    leak(class.enabled())
+}
+
+fn leak(class: Class) -> &'static Class {
     Box::leak(Box::new(class))
 }
 
 /// What a file is for: the last part of its instrument's name, its documentation, and the ends of the names
 /// of such files.
-struct FileKind {
-    name: &'static str,
-    documentation: &'static str,
-    ends: &'static [&'static str],
+pub struct FileKind {
+    pub name: &'static str,
+    pub documentation: &'static str,
+    pub ends: &'static [&'static str],
 }
 
 /// The first one whose end fits applies. The last one has all other files.
@@ -129,7 +154,7 @@ fn file_kind(path: &str) -> usize {
 }
 
 impl Classes {
-    fn new(program: &str) -> Self {
+    fn new(program: &str, server: Option<ServerKinds>) -> Self {
         let wait = |kind, path: &str, documentation| {
             create_class(kind, format!("wait/io/{path}"), documentation)
         };
@@ -147,12 +172,16 @@ impl Classes {
                 documentation,
             )
         };
-        let files = FILE_KINDS.iter().map(|kind| {
+        let file = |kind: &FileKind| {
             wait(
                 Kind::File,
                 &format!("file/{program}/{}", kind.name),
                 kind.documentation,
             )
+        };
+        let server_files = server.map(|(kinds, kind_of)| ServerFiles {
+            classes: kinds.iter().map(file).collect(),
+            kind_of,
         });
         let session = Class::new(
             Kind::Thread,
@@ -160,7 +189,8 @@ impl Classes {
             "Sessions of clients.",
         );
         Self {
-            files: files.collect(),
+            files: FILE_KINDS.iter().map(file).collect(),
+            server_files,
             tcp_listener: socket(
                 "server_tcpip_socket",
                 "Sockets on which the program listens.",
@@ -179,10 +209,15 @@ impl Classes {
                 "idle".into(),
                 "Threads that wait for something to do.",
             ),
-            sleep: create_class(
+            sleep: create_enabled(
                 Kind::Cond,
                 format!("wait/synch/cond/{program}/sleep"),
                 "Sleeps.",
+            ),
+            semaphore: create_enabled(
+                Kind::Cond,
+                format!("wait/synch/cond/{program}/semaphore"),
+                "Waits for semaphores.",
             ),
             session: Box::leak(Box::new(session.user())),
             main: thread("main", "The first thread."),
@@ -199,12 +234,15 @@ impl Classes {
 
     /// The class of the file with this path.
     pub fn file(&self, path: &str) -> &'static Class {
-        self.files[file_kind(path)]
+        let server = self.server_files.as_ref();
+        let of_server = server.and_then(|files| Some(files.classes[(files.kind_of)(path)?]));
+        of_server.unwrap_or_else(|| self.files[file_kind(path)])
     }
 
     /// Registers all classes, so that setup_instruments lists them before their first event.
     pub fn register(&self) {
-        for class in &self.files {
+        let of_server = self.server_files.iter().flat_map(|files| &files.classes);
+        for class in self.files.iter().chain(of_server) {
             class.register();
         }
         for class in [
@@ -214,6 +252,7 @@ impl Classes {
             self.outgoing,
             self.idle,
             self.sleep,
+            self.semaphore,
         ] {
             class.register();
         }

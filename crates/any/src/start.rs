@@ -10,7 +10,7 @@ use engine::{Config, StartError};
 use tare_image::{CommandProtocol, Linkage, engine_options, report_ignored};
 
 use crate::calls::run_unobserved;
-use crate::{descriptors, memcache, names, resp};
+use crate::{backend, descriptors, memcache, names, resp};
 
 /// Threads and sessions: a server has at most 10,000 clients by default.
 const MAX_THREADS: usize = 12_288;
@@ -67,9 +67,22 @@ fn start(name: &str) -> Result<(), StartError> {
     engine::Source::only_in_c();
     engine::start(config)?;
     descriptors::claim();
-    let classes = names::create(name);
+    let is_postgres = backend::is_postgres();
+    let kinds = is_postgres.then_some((backend::KINDS, backend::kind_of as fn(&str) -> _));
+    let classes = names::create(name, kinds);
     classes.register();
-    engine::thread::register(classes.main());
+    match is_postgres {
+        true => {
+            if !backend::open(classes) {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "tare: PostgreSQL before version 14 does not export its wait events; its waits have the names of other programs'"
+                );
+            }
+            engine::thread::register(classes.thread("postmaster"));
+        }
+        false => engine::thread::register(classes.main()),
+    }
     if let Some(protocol) = protocol {
         match protocol {
             CommandProtocol::Redis => resp::commands::create(classes.program()),

@@ -1,17 +1,17 @@
-//! Waiting for something to do, and sleeping.
+//! Waiting for something to do or for a semaphore, and sleeping.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
-use engine::wait::{self, Wait};
-use engine::{Operation, idle};
-use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
+use engine::{Class, Operation, idle, wait};
+use libc::{epoll_event, fd_set, nfds_t, pollfd, sem_t, sigset_t, timespec, timeval};
 
 use super::hooks;
+use crate::backend::{Waiting, begin_wait};
 use crate::calls::{observe, set_woken};
 use crate::descriptors::Descriptor;
-use crate::names::classes;
+use crate::names::{Classes, classes};
 use crate::start;
 
 /// Runs a poll. `may_wait`: whether its time limit is above zero.
@@ -23,7 +23,9 @@ fn poll_with<T>(may_wait: bool, call: impl FnOnce() -> T) -> T {
     };
     let result = call();
     observe(|| {
-        drop(waiting.map(ManuallyDrop::into_inner));
+        if let Some(waiting) = waiting {
+            ManuallyDrop::into_inner(waiting).end();
+        }
         set_woken(idle::now());
     });
     result
@@ -60,26 +62,56 @@ fn end_quiet() {
     QUIET.with_borrow_mut(|quiet| quiet.retain_mut(is_still_quiet));
 }
 
-fn begin_idle() -> Option<ManuallyDrop<Wait>> {
+fn begin_idle() -> Option<ManuallyDrop<Waiting>> {
     observe(|| {
         start::is_serving();
         end_quiet();
-        Some(ManuallyDrop::new(idle::start(classes()?.idle)))
+        let class = classes()?.idle;
+        let waiting = begin_wait(Operation::Wait, || idle::start(class));
+        Some(ManuallyDrop::new(waiting))
     })?
+}
+
+/// Runs a call that waits, under the class that `class` returns.
+#[inline(always)]
+fn wait_with<T>(
+    class: impl FnOnce(&Classes) -> &'static Class,
+    operation: Operation,
+    call: impl FnOnce() -> T,
+) -> T {
+    let waiting = observe(|| {
+        let class = class(classes()?);
+        let waiting = begin_wait(operation, || wait::start(class, operation));
+        Some(ManuallyDrop::new(waiting))
+    });
+    let result = call();
+    if let Some(Some(waiting)) = waiting {
+        observe(|| ManuallyDrop::into_inner(waiting).end());
+    }
+    result
 }
 
 /// Runs a sleep.
 #[inline(always)]
 fn sleep_with<T>(call: impl FnOnce() -> T) -> T {
-    let sleeping = observe(|| {
-        let class = classes()?.sleep;
-        Some(ManuallyDrop::new(wait::start(class, Operation::TimedWait)))
-    });
-    let result = call();
-    if let Some(Some(sleeping)) = sleeping {
-        observe(|| drop(ManuallyDrop::into_inner(sleeping)));
+    wait_with(|classes| classes.sleep, Operation::TimedWait, call)
+}
+
+/// Runs a call that takes a semaphore. It is recorded only if the semaphore is taken now, so that the call
+/// waits.
+#[inline(always)]
+fn take_semaphore(
+    semaphore: *mut sem_t,
+    operation: Operation,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let mut value = 0;
+    // SAFETY: rule 2 (a semaphore).
+    let is_read = unsafe { libc::sem_getvalue(semaphore, &mut value) } == 0;
+    match is_read && value > 0 {
+        true => call(),
+        false => wait_with(|classes| classes.semaphore, operation, call),
     }
-    result
 }
 
 /// Whether a time limit is above zero; NULL = there is none.
@@ -129,7 +161,11 @@ hooks! {
         |call| {
             // SAFETY: rule 2 (NULL, or a time).
             let time = unsafe { timeout.as_ref() };
-            poll_with(time.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0), call)
+            match time {
+                // The way to sleep of programs that are older than nanosleep.
+                Some(_) if count == 0 => sleep_with(call),
+                time => poll_with(time.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0), call),
+            }
         }
     }
     fn pselect(
@@ -145,4 +181,13 @@ hooks! {
     }
     fn usleep(time: u32) -> c_int { |call| sleep_with(call) }
     fn sleep(seconds: u32) -> u32 { |call| sleep_with(call) }
+    fn sem_wait(semaphore: *mut sem_t) -> c_int {
+        |call| take_semaphore(semaphore, Operation::Wait, call)
+    }
+    fn sem_timedwait(semaphore: *mut sem_t, until: *const timespec) -> c_int {
+        |call| take_semaphore(semaphore, Operation::TimedWait, call)
+    }
+    fn sem_clockwait(semaphore: *mut sem_t, clock: c_int, until: *const timespec) -> c_int {
+        |call| take_semaphore(semaphore, Operation::TimedWait, call)
+    }
 }

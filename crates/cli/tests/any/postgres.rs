@@ -20,8 +20,8 @@ fn programs() -> PathBuf {
     versions.max().expect("a version").join("bin")
 }
 
-struct Postgres {
-    directory: Directory,
+pub struct Postgres {
+    pub directory: Directory,
     _run: Process,
 }
 
@@ -39,7 +39,8 @@ fn command(directory: &Path, program: impl AsRef<std::ffi::OsStr>) -> Command {
 }
 
 impl Postgres {
-    fn start() -> Self {
+    /// Starts it with these settings.
+    pub fn start(settings: &[&str]) -> Self {
         let directory = Directory::new("postgres");
         let path = directory.path().to_owned();
         if rustix::process::getuid().is_root() {
@@ -65,7 +66,8 @@ impl Postgres {
                 "wal_recycle=off",
                 "-k",
             ])
-            .arg(&path);
+            .arg(&path)
+            .args(settings.iter().flat_map(|setting| ["-c", *setting]));
         let run = Process::start_on(run.stderr(log), Stdio::null());
         let server = Self {
             directory,
@@ -81,30 +83,50 @@ impl Postgres {
         });
     }
 
-    fn psql(&self, sql: &str) -> Command {
-        let mut psql = command(self.directory.path(), programs().join("psql"));
-        psql.args(["-X", "-At", "-F", " ", "-c", sql]);
+    pub fn psql(&self, sql: &str) -> Command {
+        let mut psql = self.interactive_psql();
+        psql.args(["-c", sql]);
         psql
+    }
+
+    /// psql, which reads statements from its standard input.
+    pub fn interactive_psql(&self) -> Command {
+        let mut psql = command(self.directory.path(), programs().join("psql"));
+        psql.args(["-X", "-At", "-F", " "]);
+        psql
+    }
+
+    /// What a statement prints.
+    pub fn query(&self, sql: &str) -> String {
+        let finished = finish(&mut self.psql(sql));
+        assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
+        finished.stdout
     }
 
     /// The numbers of the only row.
     fn numbers(&self, sql: &str) -> Vec<u64> {
-        let finished = finish(&mut self.psql(sql));
-        assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
-        let numbers = finished.stdout.split_whitespace();
+        let output = self.query(sql);
+        let numbers = output.split_whitespace();
         numbers
             .map(|text| text.parse().expect("a number"))
             .collect()
     }
 
-    fn pgbench(&self, options: &[&str]) {
+    /// Creates a table of 100 rows, and the script of [`Self::pgbench`], which changes one of them.
+    pub fn create_table(&self) {
+        self.query("CREATE TABLE t AS SELECT id, 0 AS n FROM generate_series(1, 100) AS id");
+        let script = "\\set id random(1, 100)\nUPDATE t SET n = n + 1 WHERE id = :id;\n";
+        std::fs::write(self.directory.path().join("script"), script).expect("written");
+    }
+
+    pub fn pgbench(&self, options: &[&str]) {
         let mut pgbench = command(self.directory.path(), programs().join("pgbench"));
         let finished = finish(pgbench.args(["-n", "-f", "script"]).args(options));
         assert_eq!(finished.code, Some(0), "{finished:?}");
     }
 
     /// Rows of `tare sql`.
-    fn rows(&self, sql: &str) -> Vec<Json> {
+    pub fn rows(&self, sql: &str) -> Vec<Json> {
         rows(&self.directory, &["--segment", "segment"], sql)
     }
 
@@ -124,15 +146,8 @@ impl Postgres {
 
 #[test]
 fn what_postgresql_counts_is_counted_through_crashes_of_its_processes() {
-    let server = Postgres::start();
-    let table = "CREATE TABLE t AS SELECT id, 0 AS n FROM generate_series(1, 100) AS id";
-    assert_eq!(finish(&mut server.psql(table)).code, Some(0));
-    let script = server.directory.path().join("script");
-    std::fs::write(
-        &script,
-        "\\set id random(1, 100)\nUPDATE t SET n = n + 1 WHERE id = :id;\n",
-    )
-    .expect("written");
+    let server = Postgres::start(&[]);
+    server.create_table();
     server.pgbench(&["-c", "4", "-t", "200"]);
     // A process for each transaction.
     server.pgbench(&["-c", "2", "-t", "20", "-C"]);

@@ -54,18 +54,30 @@ impl Instance {
     #[inline]
     #[track_caller]
     pub fn wait(&self, operation: Operation) -> Wait {
-        self.begin::<false>(operation, Source::here())
+        self.begin::<false>(self.class, operation, Source::here())
     }
 
     /// The same, for a host that passes the place in its source.
     #[inline]
     pub fn wait_at(&self, operation: Operation, source: Source) -> Wait {
-        self.begin::<true>(operation, source)
+        self.begin::<true>(self.class, operation, source)
+    }
+
+    /// Begins an operation on the file that its class does not count, but another one of kind File.
+    #[inline]
+    #[track_caller]
+    pub fn wait_as(&self, class: &Class, operation: Operation) -> Wait {
+        self.begin::<false>(class, operation, Source::here())
     }
 
     #[inline(always)]
-    fn begin<const HOST_CALLS: bool>(&self, operation: Operation, source: Source) -> Wait {
-        wait::start_on::<HOST_CALLS>(self.class, operation, Start::Now, source, |local| {
+    fn begin<const HOST_CALLS: bool>(
+        &self,
+        class: &Class,
+        operation: Operation,
+        source: Source,
+    ) -> Wait {
+        wait::start_on::<HOST_CALLS>(class, operation, Start::Now, source, |local| {
             (u64::from(self.id(local)), 0xff)
         })
     }
