@@ -11,8 +11,8 @@ use tracing_core::field::Visit;
 pub enum Attribute {
     /// The user: `user`, `user.name`, `enduser.id`.
     User,
-    /// The client's host or address; a port is left out: `client`, `client.address`, `host`, `peer`, `peer_addr`,
-    /// `remote_addr`, `network.peer.address`.
+    /// The client's host or address; a port is left out: `client`, `client.address`, `host`, `peer`,
+    /// `peer_addr`, `remote_addr`, `network.peer.address`.
     Client,
     /// The default database: `db`, `db.name`, `db.namespace`, `database`.
     Database,

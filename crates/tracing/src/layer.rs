@@ -2,11 +2,10 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tare::Kind;
 use tare::task::{SessionPool, SharedSession};
-use tare::thread::ThreadSession;
 use tracing_core::span::{Attributes as NewSpan, Id, Record};
 use tracing_core::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
@@ -20,9 +19,6 @@ use crate::span::{Inside, Request, Span};
 
 /// The error number of an event that has none: MySQL's ER_UNKNOWN_ERROR.
 const UNKNOWN_ERROR: u32 = 1105;
-
-/// Connections are numbered from here on, so that none has the number of a request's session.
-static NEXT_CONNECTION: AtomicU64 = AtomicU64::new(1_000_000);
 
 thread_local! {
     /// How often the thread has entered a session for a span.
@@ -55,8 +51,8 @@ struct Options {
     max_sessions: usize,
 }
 
-/// A layer with the default settings: spans of level INFO and above; each span that is inside of no other is a
-/// statement.
+/// A layer with the default settings: spans of level INFO and above; each span that is inside of no other is
+/// a statement.
 pub fn layer() -> TareLayer {
     TareLayer::with(Options {
         sessions: Vec::new(),
@@ -89,7 +85,8 @@ impl TareLayer {
         Self::with(options)
     }
 
-    /// Spans with this name are sessions: those of connections, or of workers. Call it again for another name.
+    /// Spans with this name are sessions: those of connections, or of workers. Call it again for another
+    /// name.
     pub fn sessions(self, name: &str) -> Self {
         self.change(|options| options.sessions.push(name.into()))
     }
@@ -110,20 +107,20 @@ impl TareLayer {
         self.change(|options| options.level = level)
     }
 
-    /// The part of the names of classes behind their kind, instead of `tracing`: `statement/tracing/get` is the class
-    /// of statements of spans with the name `get`.
+    /// The part of the names of classes behind their kind, instead of `tracing`: `statement/tracing/get` is
+    /// the class of statements of spans with the name `get`.
     pub fn prefix(self, prefix: &str) -> Self {
         self.change(|options| options.prefix = prefix.into())
     }
 
-    /// How many names of spans have classes of their own, instead of 256. Others count as `statement/tracing/other`
-    /// and `stage/tracing/other`.
+    /// How many names of spans have classes of their own, instead of 256. Others count as
+    /// `statement/tracing/other` and `stage/tracing/other`.
     pub fn max_classes(self, limit: usize) -> Self {
         self.change(|options| options.max_classes = limit)
     }
 
-    /// How many statements without a connection have sessions at the same time, instead of 2048. Others are counted,
-    /// and are no events. [`Limits::threads`](tare::Limits) should be larger.
+    /// How many statements without a connection have sessions at the same time, instead of 2048. Others are
+    /// counted, and are no events. [`Limits::threads`](tare::Limits) should be larger.
     pub fn max_sessions(self, limit: usize) -> Self {
         self.change(|options| options.max_sessions = limit)
     }
@@ -154,11 +151,7 @@ impl TareLayer {
 
     /// A session for a connection.
     fn connection(&self, site: &Site, attributes: &Attributes) -> Arc<SharedSession> {
-        // The thread gets a slot before sessions can take all.
-        tare::thread::id();
-        let session = ThreadSession::new(site.session(&self.classes));
-        session.set_processlist_id(NEXT_CONNECTION.fetch_add(1, Ordering::Relaxed));
-        let session = SharedSession::new(session);
+        let session = SharedSession::of_client(site.session(&self.classes));
         set_session(&session, attributes);
         session
     }
@@ -180,10 +173,6 @@ impl TareLayer {
             return Span::Stage(Arc::clone(request), stage);
         }
         let is_pooled = session.is_none();
-        if is_pooled {
-            // The thread gets a slot before sessions can take all.
-            tare::thread::id();
-        }
         let session = session.or_else(|| self.pool.take());
         let statement = {
             let _inside = Inside::enter(session.as_ref());

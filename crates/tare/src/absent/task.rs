@@ -5,6 +5,9 @@ use std::sync::Arc;
 use super::thread::ThreadSession;
 use crate::class::Class;
 
+/// The future itself.
+pub type SharedScope<F> = F;
+
 /// A session that is not recorded.
 #[derive(Debug)]
 pub struct SharedSession(());
@@ -13,6 +16,12 @@ impl SharedSession {
     /// A session.
     #[inline(always)]
     pub fn new(_: ThreadSession) -> Arc<Self> {
+        Arc::new(Self(()))
+    }
+
+    /// A session.
+    #[inline(always)]
+    pub fn of_client(_: &'static Class) -> Arc<Self> {
         Arc::new(Self(()))
     }
 

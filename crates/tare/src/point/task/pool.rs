@@ -8,7 +8,7 @@ use super::shared::SharedSession;
 use crate::class::Class;
 use crate::engine::is_running;
 use crate::lock::PlainMutex;
-use crate::point::thread::ThreadSession;
+use crate::point::thread;
 
 /// Lists of idle sessions: a thread prefers its own.
 const LISTS: usize = 16;
@@ -53,6 +53,8 @@ impl SessionPool {
         if !is_running() {
             return None;
         }
+        // The thread gets a slot before sessions can take all.
+        thread::id();
         let own = LIST.try_with(|list| *list).unwrap_or(0);
         let lists = (0..LISTS).map(|i| &self.idle[(own + i) % LISTS]);
         let mut idle = lists.filter_map(|list| list.try_lock()?.pop());
@@ -62,13 +64,10 @@ impl SessionPool {
     #[cold]
     fn create(&self) -> Option<Arc<SharedSession>> {
         let below = |created: usize| (created < self.limit).then_some(created + 1);
-        let number = self
-            .created
+        self.created
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, below)
             .ok()?;
-        let session = ThreadSession::new(self.class);
-        session.set_processlist_id(number as u64 + 1);
-        Some(SharedSession::new(session))
+        Some(SharedSession::of_client(self.class))
     }
 
     /// Gives back a session, so that another request can have it.

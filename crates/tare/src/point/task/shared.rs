@@ -1,8 +1,10 @@
-//! Sessions that are entered and left by calls instead of a guard: by whichever thread comes, and in any order.
+//! Sessions that are entered and left by calls instead of a guard: by whichever thread comes, and in any
+//! order.
 //!
-//! A shared session has an owner: the thread that has entered it. Only the owner uses the session's slot, and
-//! another thread does not get into the session meanwhile. Each thread has a stack of the shared sessions that it
-//! has entered. A session on it is not dropped, so that what was entered inside of it can be left later than it.
+//! A shared session has an owner: the thread that has entered it. Only the owner uses the session's slot,
+//! and another thread does not get into the session meanwhile. Each thread has a stack of the shared
+//! sessions that it has entered. A session on it is not dropped, so that what was entered inside of it can
+//! be left later than it.
 
 use std::cell::{RefCell, UnsafeCell};
 use std::fmt;
@@ -10,17 +12,18 @@ use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use tare_layout::slot::Slot;
 
+use crate::class::Class;
 use crate::engine::hot;
 use crate::engine::local::Local;
-use crate::point::thread::ThreadSession;
+use crate::point::thread::{self, ThreadSession};
 
-/// A session that one thread at a time has entered, for hosts that report that work for a client continues and
-/// pauses, and not in which order.
+/// A session that one thread at a time has entered, for hosts that report that work for a client continues
+/// and pauses, and not in which order.
 ///
 /// ```
 /// use tare::task::SharedSession;
@@ -51,8 +54,8 @@ struct Entry {
     slot: &'static Slot,
     /// How many sessions the thread had entered then, with this one.
     depth: u32,
-    /// How often it was entered without another one in between. 0: it was left while the thread was in a session
-    /// inside of it, whose guard restores this one.
+    /// How often it was entered without another one in between. 0: it was left while the thread was in a
+    /// session inside of it, whose guard restores this one.
     count: u32,
 }
 
@@ -72,8 +75,18 @@ impl SharedSession {
         })
     }
 
-    /// Makes the session the calling thread's, until the thread leaves it as often as it has entered it. False:
-    /// another thread has entered it, or it has no slot; nothing was done.
+    /// A session of a client, which has a number (`PROCESSLIST_ID`) that no other session of a client has.
+    pub fn of_client(class: &'static Class) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        // The thread gets a slot before sessions can take all.
+        thread::id();
+        let session = ThreadSession::new(class);
+        session.set_processlist_id(NEXT.fetch_add(1, Ordering::Relaxed));
+        Self::new(session)
+    }
+
+    /// Makes the session the calling thread's, until the thread leaves it as often as it has entered it.
+    /// False: another thread has entered it, or it has no slot; nothing was done.
     pub fn enter(self: &Arc<Self>) -> bool {
         STACK
             .try_with(|cell| match cell.try_borrow_mut() {
@@ -165,7 +178,8 @@ impl Stack {
             self.leave_innermost();
             return true;
         }
-        // The session that was entered next inside of it is a shared one, too: it restores what this one would.
+        // The session that was entered next inside of it is a shared one, too: it restores what this one
+        // would.
         let entry = self.0.remove(at);
         self.0[at].before = entry.before;
         for inner in &mut self.0[at..] {
@@ -176,8 +190,8 @@ impl Stack {
         true
     }
 
-    /// Ends the entries that were left and are the innermost, and those that were cut off: a guard outside of them
-    /// has restored what was the thread's before.
+    /// Ends the entries that were left and are the innermost, and those that were cut off: a guard outside
+    /// of them has restored what was the thread's before.
     fn leave_innermost(&mut self) {
         while let Some(last) = self.0.last() {
             let depth = hot::session_depth();
