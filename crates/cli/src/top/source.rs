@@ -324,16 +324,7 @@ impl Sampler {
         // A saved segment has only totals.
         let before = before.filter(|_| self.observed.about.was_live);
         let mut rows = growth(place.sheet, before.as_ref(), &now);
-        let innodb_connection = self.innodb.as_ref().and_then(InnodbReader::connection);
-        let mut own: Vec<u64> = innodb_connection.into_iter().collect();
-        // Nothing else is sent to a segment's program.
-        if !self.observed.about.is_segment {
-            own.push(self.observed.about.connection_id);
-            own.extend(self.others.lock().iter().flat_map(|own| own.iter()));
-        }
-        if !own.is_empty() {
-            own::remove(place.sheet, &mut rows, &own);
-        }
+        self.remove_own(place.sheet, &mut rows);
         let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
         errors.fill(place.sheet, errors_before.as_ref(), &mut rows, seconds);
         let estimated = sampling.rule(place.sheet.estimated);
@@ -376,6 +367,20 @@ impl Sampler {
             estimated,
             until_ms: None,
         })
+    }
+
+    /// Removes this program's own rows from a page.
+    fn remove_own(&self, sheet: &Sheet, rows: &mut Vec<Row>) {
+        let innodb_connection = self.innodb.as_ref().and_then(InnodbReader::connection);
+        let mut own: Vec<u64> = innodb_connection.into_iter().collect();
+        // Nothing else is sent to a segment's program.
+        if !self.observed.about.is_segment {
+            own.push(self.observed.about.connection_id);
+            own.extend(self.others.lock().iter().flat_map(|own| own.iter()));
+        }
+        if !own.is_empty() {
+            own::remove(sheet, rows, &own);
+        }
     }
 
     /// Why a page has no row, if it is not the level `active`; `is_unread`: the server has none either.
