@@ -1,17 +1,16 @@
 //! Connection attributes: what a client reports of itself.
 
-use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_void};
 
 use engine::thread;
 
 use super::exchange::catch_panic;
-use crate::interface::text::lossy;
+use crate::interface::charset::decode;
 
 pub unsafe extern "C" fn set_thread_connect_attrs(
     buffer: *const c_char,
     length: u32,
-    _charset: *const c_void,
+    charset: *const c_void,
 ) -> c_int {
     catch_panic(0, || {
         if buffer.is_null() {
@@ -20,7 +19,9 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
         // SAFETY: rule 4 (readable for its length).
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast(), length as usize) };
         let mut buffer = [0; BUFFER_BYTES];
-        thread::set_attributes(&lines(bytes, &mut buffer));
+        let lines = lines(bytes, &mut buffer);
+        // SAFETY: rule 8 (a collation of the server).
+        thread::set_attributes(&unsafe { decode(charset, lines) });
         0
     })
 }
@@ -30,7 +31,7 @@ const BUFFER_BYTES: usize = 256;
 
 /// Pairs of texts, each after its length, as lines; what does not fit is cut off. Line breaks within texts
 /// become spaces.
-fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> Cow<'a, str> {
+fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> &'a [u8] {
     let (used, separators) = copy(bytes, buffer, |_| {});
     // The entire buffer is counted, because its length is constant: sixteen bytes at a time. A byte holds the
     // count, which is below 256, because one byte is an equals sign.
@@ -41,7 +42,7 @@ fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> Cow<'a, str> {
             breaks.for_each(|byte| *byte = b' ');
         });
     }
-    lossy(&buffer[..used])
+    &buffer[..used]
 }
 
 /// Copies the pairs, and calls `change` on each copied text. Returns the bytes copied, and the separators of
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     fn lines_of(bytes: &[u8]) -> String {
-        lines(bytes, &mut [0; BUFFER_BYTES]).into_owned()
+        String::from_utf8_lossy(lines(bytes, &mut [0; BUFFER_BYTES])).into_owned()
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::exchange::{NONE, catch_panic, end, source};
 use super::keys;
 use super::level;
 use super::thread;
-use crate::interface::text::text;
+use crate::interface::charset::{text_in, utf8_bytes};
 use crate::interface::{Interface, Outcome, Tokens};
 
 /// The data of a statement until its end, in the state of at least 256 bytes that the server lends.
@@ -20,6 +20,8 @@ pub(super) struct Locker {
     /// The text, which lives as long as the statement.
     text: *const c_char,
     length: u32,
+    /// The client's character set.
+    charset: *const c_void,
     /// The parser's tokens, which live as long as the statement. The server may report them before the text,
     /// in which it may still replace passwords. NULL = there are none, or the digest is computed.
     storage: *const c_void,
@@ -31,6 +33,11 @@ pub(super) struct Locker {
 }
 
 impl Locker {
+    /// The client's character set.
+    pub fn charset(&self) -> *const c_void {
+        self.charset
+    }
+
     /// Computes the digest once tokens and text are there.
     unsafe fn digest<S: Interface>(&mut self, verb: &str) {
         if self.storage.is_null() || self.text.is_null() {
@@ -71,7 +78,7 @@ pub(super) unsafe fn locker_at<'a>(locker: *mut c_void) -> Option<&'a mut Locker
 pub unsafe extern "C" fn get_thread_statement_locker(
     state: *mut c_void,
     key: u32,
-    _charset: *const c_void,
+    charset: *const c_void,
     _program: *mut c_void,
 ) -> *mut c_void {
     let Some(instrument) = keys::packed(key).filter(|instrument| instrument.is(Kind::Statement))
@@ -87,6 +94,7 @@ pub unsafe extern "C" fn get_thread_statement_locker(
         }
         (&raw mut (*place).text).write(ptr::null());
         (&raw mut (*place).length).write(0);
+        (&raw mut (*place).charset).write(charset);
         (&raw mut (*place).storage).write(ptr::null());
         (&raw mut (*place).has_tokens).write(false);
         (&raw mut (*place).period).write(level::period());
@@ -156,7 +164,9 @@ pub(super) unsafe extern "C" fn set_text_exact<S: Interface>(
             if !statement.is_null() {
                 // SAFETY: rule 4 (readable for its length).
                 let text = unsafe { std::slice::from_raw_parts(statement.cast(), length as usize) };
-                running.statement.text_active(text);
+                // SAFETY: rule 8 (a collation of the server).
+                let text = unsafe { utf8_bytes(running.charset, text) };
+                running.statement.text_active(&text);
             }
             return;
         }
@@ -165,7 +175,7 @@ pub(super) unsafe extern "C" fn set_text_exact<S: Interface>(
         catch_panic((), || {
             // SAFETY: rule 4 (text and tokens live as long as the statement). Only
             // the bytes that may be stored are read.
-            let text = unsafe { text(statement, (length as usize).min(MAX_TEXT_BYTES)) };
+            let text = unsafe { sql_text(running) };
             running.statement.text_only(&text);
             // SAFETY: rule 4 (text and tokens live as long as the statement).
             unsafe { running.digest::<S>("") };
@@ -179,7 +189,10 @@ const MAX_TEXT_BYTES: usize = 65_536;
 /// The text, as far as it is read.
 unsafe fn sql_text<'a>(locker: &Locker) -> Cow<'a, str> {
     // SAFETY: rule 4 (readable for its length).
-    unsafe { text(locker.text, (locker.length as usize).min(MAX_TEXT_BYTES)) }
+    unsafe {
+        let length = (locker.length as usize).min(MAX_TEXT_BYTES);
+        text_in(locker.charset, locker.text, length)
+    }
 }
 
 #[unsafe(link_section = "tare_hot")]

@@ -3,6 +3,7 @@
 //! [`crate::releases`] describes the interface of each release with these types, and [`crate::door`] reads
 //! with them what the server hands over.
 
+pub(crate) mod charset;
 mod fields;
 mod info;
 pub(crate) mod text;
@@ -34,6 +35,10 @@ pub trait Interface: 'static {
     /// Whether it displays the names of stored programs and of their databases as they were written. Others
     /// display them in lower case.
     const PROGRAMS_ARE_CASE_SENSITIVE: bool = false;
+
+    /// Whether the text that PREPARE prepares is UTF-8. Others report it in the client's character set, as they report
+    /// that of a client's own call.
+    const PREPARE_IS_UTF8: bool = false;
 
     /// The offsets of its structures.
     const FIELDS: Fields;

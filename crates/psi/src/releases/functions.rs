@@ -157,7 +157,7 @@ functions! {
     "inc_transaction_release_savepoint" => transaction::inc_transaction_release_savepoint;
     "end_transaction" => transaction::end_transaction;
 
-    "create_prepared_stmt" => prepared::create_prepared_stmt;
+    "create_prepared_stmt" => prepared::create_prepared_stmt::<S>;
     "destroy_prepared_stmt" => prepared::destroy_prepared_stmt;
     "reprepare_prepared_stmt" => prepared::reprepare_prepared_stmt;
     "execute_prepared_stmt" => prepared::execute_prepared_stmt;

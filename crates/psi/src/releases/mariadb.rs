@@ -73,7 +73,10 @@ pub(super) const fn own<S: Interface>() -> [Function; 4] {
             "create_metadata_lock",
             create_metadata_lock::<S> as *const (),
         ),
-        ("create_prepared_stmt", create_prepared_stmt as *const ()),
+        (
+            "create_prepared_stmt",
+            create_prepared_stmt::<S> as *const (),
+        ),
         (
             "get_thread_transaction_locker",
             get_thread_transaction_locker as *const (),
@@ -111,7 +114,7 @@ pub(super) fn program(number: u32) -> Option<ObjectType> {
 }
 
 /// MariaDB passes the statement's text later, by `set_prepared_stmt_text`.
-unsafe extern "C" fn create_prepared_stmt(
+unsafe extern "C" fn create_prepared_stmt<S: Interface>(
     identity: *mut c_void,
     id: u32,
     locker: *mut c_void,
@@ -120,7 +123,9 @@ unsafe extern "C" fn create_prepared_stmt(
 ) -> *mut c_void {
     let no_text = std::ptr::null();
     // SAFETY: rule 8 (the arguments are passed on).
-    unsafe { prepared::create_prepared_stmt(identity, id, locker, name, name_length, no_text, 0) }
+    unsafe {
+        prepared::create_prepared_stmt::<S>(identity, id, locker, name, name_length, no_text, 0)
+    }
 }
 
 /// MariaDB passes the transaction's number where MySQL passes its address.

@@ -26,6 +26,7 @@ impl Interface for Mysql80 {
     type Info = DocumentedInfo;
 
     const REPORTS_ERRORS: bool = true;
+    const PREPARE_IS_UTF8: bool = true;
     const DAEMONIZES: bool = true;
     const FIELDS: Fields = Fields {
         share: Share {

@@ -60,6 +60,7 @@ impl Interface for Mysql97 {
     type Info = DocumentedInfo;
 
     const REPORTS_ERRORS: bool = true;
+    const PREPARE_IS_UTF8: bool = true;
     const DAEMONIZES: bool = true;
     const DIGESTS_HAVE_POSITIONS: bool = true;
     const PROGRAMS_ARE_CASE_SENSITIVE: bool = true;

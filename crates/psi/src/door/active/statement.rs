@@ -12,17 +12,26 @@ use engine::active::{self, First, Outermost};
 use super::super::exchange::catch_panic;
 use super::super::level::{BEGAN_ACTIVE, began_active, period};
 use super::super::{keys, statement};
+use crate::interface::charset::utf8_bytes;
 use crate::interface::{Interface, Outcome};
 
-const _: () = assert!(size_of::<Outermost>() <= 256);
+/// The data of an outermost statement, in the state that the server lends.
+#[repr(C)]
+struct Running {
+    statement: Outermost,
+    /// The client's character set.
+    charset: *const c_void,
+}
+
+const _: () = assert!(size_of::<Running>() <= 256);
 
 /// The outermost statement of a locker.
 ///
 /// # Safety
 /// `locker` came from [`get_thread_statement_locker`] and has not ended.
 #[inline(always)]
-unsafe fn outermost_at<'a>(locker: *mut c_void) -> Option<&'a Outermost> {
-    let place = locker.wrapping_byte_sub(BEGAN_ACTIVE).cast::<Outermost>();
+unsafe fn outermost_at<'a>(locker: *mut c_void) -> Option<&'a Running> {
+    let place = locker.wrapping_byte_sub(BEGAN_ACTIVE).cast::<Running>();
     // SAFETY: rule 8 (stored by `get_thread_statement_locker`).
     began_active(locker).then(|| unsafe { &*place })
 }
@@ -43,7 +52,11 @@ pub unsafe extern "C" fn get_thread_statement_locker(
     match begun {
         Some(statement) => {
             // SAFETY: rule 3 (256 bytes).
-            unsafe { state.cast::<Outermost>().write(statement) };
+            unsafe {
+                state
+                    .cast::<Running>()
+                    .write(Running { statement, charset })
+            };
             state.wrapping_byte_add(BEGAN_ACTIVE)
         }
         // SAFETY: rule 8 (the arguments are passed on).
@@ -74,12 +87,12 @@ unsafe fn start_other(
 #[unsafe(link_section = "tare_active")]
 pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut c_void {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(statement) = (unsafe { outermost_at(locker) }) else {
+    let Some(running) = (unsafe { outermost_at(locker) }) else {
         // SAFETY: rule 8 (the arguments are passed on).
         return unsafe { statement::refine_exact(locker, key) };
     };
     if let Some(instrument) = keys::packed(key).filter(|each| each.is(Kind::Statement)) {
-        statement.refine(instrument.number());
+        running.statement.refine(instrument.number());
     }
     locker
 }
@@ -91,13 +104,16 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
     length: u32,
 ) {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(statement) = (unsafe { outermost_at(locker) }) else {
+    let Some(running) = (unsafe { outermost_at(locker) }) else {
         // SAFETY: rule 8 (the arguments are passed on).
         return unsafe { statement::set_text_exact::<S>(locker, text, length) };
     };
     if !text.is_null() {
         // SAFETY: rule 4 (readable for its length).
-        statement.text(unsafe { std::slice::from_raw_parts(text.cast(), length as usize) });
+        let text = unsafe { std::slice::from_raw_parts(text.cast(), length as usize) };
+        // SAFETY: rule 8 (a collation of the server).
+        let text = unsafe { utf8_bytes(running.charset, text) };
+        running.statement.text(&text);
     }
 }
 
@@ -107,12 +123,12 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
     diagnostics: *const c_void,
 ) {
     // SAFETY: rule 2 (the event ends here).
-    let Some(statement) = (unsafe { outermost_at(locker) }) else {
+    let Some(running) = (unsafe { outermost_at(locker) }) else {
         // SAFETY: rule 8 (the arguments are passed on).
         return unsafe { statement::end_exact::<S>(locker, diagnostics) };
     };
     // SAFETY: rule 5 (laid out as the release declares).
     let outcome = unsafe { S::FIELDS.outcome(diagnostics) };
     let has_failed = matches!(outcome, Outcome::Failed { .. });
-    catch_panic((), || statement.end(has_failed));
+    catch_panic((), || running.statement.end(has_failed));
 }
