@@ -1,14 +1,13 @@
 //! A process of `--pid` that has no segment, which is observed through /proc (docs/processes.md).
 
-use std::path::Path;
-
-use tare_reader::{ProcessError, ProcessTree, discover};
+use tare_reader::{AttachError, ProcessError, ProcessTree, Segment, Target};
 
 use crate::exit::{FAILED, Failure};
 
-/// Whether a process runs, and has no segment.
+/// Whether a process runs, and records into no segment.
 pub fn has_no_segment(pid: u32) -> bool {
-    Path::new(&format!("/proc/{pid}")).exists() && discover::find_of_process(pid).is_empty()
+    let attached = Segment::attach(Target::Pid(pid));
+    matches!(attached, Err(AttachError::NoSegment { .. }))
 }
 
 /// The failure of a process that cannot be observed.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use tare_layout::View;
 use tare_layout::activity::{self, Waiting};
 use tare_layout::event::{self, Operation, statement as at, word};
 use tare_layout::name::load_bytes;
@@ -11,6 +10,7 @@ use tare_layout::object::target;
 use tare_layout::primitive::AtomicU64;
 use tare_layout::slot::{LIVE, STATEMENT_DEPTH, Slot, TASK_WAIT_BIT, WAIT_DEPTH};
 use tare_layout::source::split;
+use tare_layout::{View, process};
 
 use crate::events::{Head, Wait};
 use crate::threads::{ring_text, task_statements};
@@ -30,6 +30,8 @@ pub struct ActiveThread {
     pub processlist_id: u64,
     /// Its id in the operating system, 0 = unknown.
     pub os_id: u64,
+    /// Its process, 0 = that of the segment's header.
+    pub process_id: u32,
     /// Number in [`tare_layout::slot::COMMANDS`].
     pub command: usize,
     /// Its default schema, 0 = none.
@@ -148,6 +150,7 @@ fn read(view: View<'_>, number: usize, slot: &Slot) -> ActiveThread {
         account: slot.account.load(Ordering::Relaxed),
         processlist_id: slot.processlist_id.load(Ordering::Relaxed),
         os_id: slot.os_id.load(Ordering::Relaxed),
+        process_id: process::id(slot.process.load(Ordering::Relaxed)),
         command: slot.command.load(Ordering::Relaxed) as usize,
         schema: slot.schema.load(Ordering::Relaxed),
         statement: active.or_else(|| statement(view, number, slot, id)),

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use tare_layout::header::{HEADER_BYTES, LIVE};
-use tare_layout::{Geometry, LAYOUT_VERSION, View};
+use tare_layout::{Geometry, LAYOUT_VERSION, View, process, slot};
 
 use crate::discover::{self, SegmentFile};
 use crate::error::{AttachError, WriteError};
@@ -29,7 +29,8 @@ use crate::validate::validate;
 /// Which segment to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The segment of a running process; the newest, if it started Tare more than once.
+    /// The segment of a running process; the newest, if it started Tare more than once. If it has none: the
+    /// one of another process into which it records.
     Pid(u32),
     /// A file: saved, or the `TARE_SEGMENT` of a running process; or `/proc/PID/fd/N`.
     Path(PathBuf),
@@ -72,9 +73,7 @@ impl Segment {
             Target::Path(path) => Self::of_path(path),
             Target::Pid(pid) => match newest(discover::find_of_process(pid)) {
                 Some(segment) => Self::of_segment(segment),
-                None if Path::new(&format!("/proc/{pid}")).exists() => {
-                    Err(AttachError::NoSegment { pid })
-                }
+                None if Path::new(&format!("/proc/{pid}")).exists() => Self::of_child(pid),
                 None => Err(AttachError::NoProcess { pid }),
             },
             Target::Only => Self::of_segment(only(discover::find_running())?),
@@ -91,6 +90,24 @@ impl Segment {
         let (pid, number) = (std::process::id(), descriptor.as_raw_fd());
         let path = PathBuf::from(format!("/proc/{pid}/fd/{number}"));
         Self::of_file(path, File::from(descriptor), Writer::Own)
+    }
+
+    /// The segment into which a process records that another one created (docs/many-processes.md).
+    fn of_child(pid: u32) -> Result<Self, AttachError> {
+        let numbers = discover::own_numbers(pid);
+        let inherited = discover::find_inherited(pid).into_iter();
+        let attached = inherited.filter_map(|segment| Self::of_segment(segment).ok());
+        let is_written = |segment: &Self| {
+            let view = segment.view();
+            let used = view.shared().slots_used.0.load(Ordering::Acquire) as usize;
+            let mut slots = (0..used.min(view.geometry().limits.threads)).map(|i| view.slot(i));
+            slots.any(|slot| {
+                slot.state.load(Ordering::Acquire) == slot::LIVE
+                    && numbers.contains(&process::id(slot.process.load(Ordering::Relaxed)))
+            })
+        };
+        let mut written = attached.filter(is_written);
+        written.next().ok_or(AttachError::NoSegment { pid })
     }
 
     fn of_segment(segment: SegmentFile) -> Result<Self, AttachError> {

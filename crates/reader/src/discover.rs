@@ -61,6 +61,22 @@ pub fn find_of_process(pid: u32) -> Vec<SegmentFile> {
     segments
 }
 
+/// Finds the segments that a process has inherited by fork, as files of the processes that their headers name.
+pub(crate) fn find_inherited(pid: u32) -> Vec<SegmentFile> {
+    let paths = memfds(pid).into_iter().chain(mapped_files(pid));
+    let inherited = paths.filter_map(|path| probe(pid, path));
+    let of_owner = |inherited: SegmentFile| {
+        let is_same = |segment: &SegmentFile| segment.identity == inherited.identity;
+        let named = find_of_process(inherited.writer);
+        // In a container the pid of the header is another one.
+        named
+            .into_iter()
+            .find(is_same)
+            .or_else(|| find_running().into_iter().find(is_same))
+    };
+    inherited.filter_map(of_owner).collect()
+}
+
 fn processes() -> impl Iterator<Item = u32> {
     fs::read_dir("/proc")
         .into_iter()
@@ -69,7 +85,7 @@ fn processes() -> impl Iterator<Item = u32> {
 }
 
 /// The pids of a process: here, and in each container that it runs in.
-fn own_numbers(pid: u32) -> Vec<u32> {
+pub(crate) fn own_numbers(pid: u32) -> Vec<u32> {
     let mut numbers = vec![pid];
     if let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status"))
         && let Some(line) = status.lines().find_map(|line| line.strip_prefix("NSpid:"))

@@ -127,7 +127,7 @@ impl TaskReading {
     }
 }
 
-/// The scheduler's word about the threads of one process.
+/// The scheduler's word about the threads of one process, and of those that write the same segment.
 pub struct Scheduler {
     /// `/proc/PID`.
     process: PathBuf,
@@ -204,20 +204,25 @@ impl Scheduler {
         let has_wait = thread.wait.is_some();
         match thread.os_id {
             0 => TaskReading::asleep().activity(has_wait, &mut self.random),
-            os_id => self.read(os_id, has_wait),
+            os_id => self.read_of(thread.process_id, os_id, has_wait),
         }
     }
 
     /// What a thread does that has this id in the operating system, and is or is not inside a wait.
     pub fn read(&mut self, os_id: u64, has_wait: bool) -> Activity {
+        self.read_of(0, os_id, has_wait)
+    }
+
+    /// The same of a thread of another process, 0 = the scheduler's own.
+    fn read_of(&mut self, process_id: u32, os_id: u64, has_wait: bool) -> Activity {
         let reading = match self.is_readable && os_id != 0 {
-            true => self.task(os_id).unwrap_or_default(),
+            true => self.task(process_id, os_id).unwrap_or_default(),
             false => TaskReading::default(),
         };
         reading.activity(has_wait, &mut self.random)
     }
 
-    fn task(&mut self, os_id: u64) -> Option<TaskReading> {
+    fn task(&mut self, process_id: u32, os_id: u64) -> Option<TaskReading> {
         let task = self.tasks.entry(os_id).or_default();
         task.moment = self.moment;
         if let Some(files) = &task.files {
@@ -231,7 +236,11 @@ impl Scheduler {
             self.open.close(task.files.take());
             task.share = CpuShare::default();
         }
-        let directory = self.process.join("task").join(os_id.to_string());
+        let process = match process_id {
+            0 => self.process.clone(),
+            other => self.process.with_file_name(other.to_string()),
+        };
+        let directory = process.join("task").join(os_id.to_string());
         let Ok((files, sleep)) = TaskFiles::open(&directory, &mut self.may_read_system_calls)
         else {
             self.tasks.remove(&os_id);
@@ -334,6 +343,22 @@ mod tests {
             (state(9, true), state(0, false)),
             (State::Unknown, State::Unknown)
         );
+    }
+
+    #[test]
+    fn threads_of_other_processes_are_read_there() {
+        let stat = "17 (worker) S 1 7 7 0 -1 0 1 0 0 0 3 4 0 0 20 0 9 0 55 0 0";
+        let files = [
+            ("7/status", STATUS.1),
+            ("7/schedstat", "9 9 9\n"),
+            ("17/task/17/stat", stat),
+            ("17/task/17/schedstat", "0 0 0\n"),
+        ];
+        let proc = proc("tree", &files);
+        let mut scheduler = Scheduler::of(proc.0.join("7"));
+        let mut state = |process| scheduler.read_of(process, 17, true).state;
+        assert_eq!(state(0), State::Unknown);
+        assert_eq!(state(17), State::Waiting);
     }
 
     #[test]

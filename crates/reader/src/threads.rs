@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use tare_layout::View;
 use tare_layout::control::{effective, host, is_instrumented};
 use tare_layout::event::{Packed, statement as at, word};
 use tare_layout::slot::ring::RINGS;
 use tare_layout::slot::{Command, LIVE};
+use tare_layout::{View, process};
 
 use crate::active::active_statement;
 use crate::classes::text;
@@ -31,6 +31,8 @@ pub struct Thread {
     pub parent_id: u64,
     /// Its id in the operating system, 0 = unknown.
     pub os_id: u64,
+    /// Its process, 0 = that of the segment's header.
+    pub process_id: u32,
     /// Number in [`tare_layout::slot::COMMANDS`]; out of its range while the host does not report what
     /// threads do ([`host::THREADS_UNKNOWN`]). Then stage, state and text are unknown, too.
     pub command: usize,
@@ -127,6 +129,7 @@ fn read(view: View<'_>, number: usize) -> Thread {
         processlist_id,
         parent_id: slot.parent_id.load(Ordering::Relaxed),
         os_id: slot.os_id.load(Ordering::Relaxed),
+        process_id: process::id(slot.process.load(Ordering::Relaxed)),
         command,
         command_since: since,
         connection_type: slot.connection_type.load(Ordering::Relaxed) as usize,

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::postgres::Postgres;
 use super::support::{Directory, Process, finish, wait_for};
-use super::{library, number, programs};
+use super::{library, number, programs, rows};
 
 impl Postgres {
     /// Number of a wait's events and their time in picoseconds.
@@ -142,6 +142,32 @@ fn check_roles(server: &Postgres) {
         .all(|name| expected.clone().any(|(_, other)| other == *name));
         (has_all && differences.is_empty()).then_some(())
     });
+    let listed = finish(
+        &mut server
+            .directory
+            .tare(["ps", "--processes", "--format", "json"]),
+    );
+    let listed: Json = serde_json::from_str(&listed.stdout).expect("JSON");
+    let listed = listed.as_array().expect("rows");
+    let checkpointer =
+        server.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+    let checkpointer: u64 = checkpointer.trim().parse().expect("a process");
+    let row = |pid: u64| {
+        listed
+            .iter()
+            .find(|row| row["PID"] == pid)
+            .expect("it is listed")
+    };
+    let row_of_checkpointer = row(checkpointer);
+    assert_eq!(row_of_checkpointer["ROLE"], "checkpointer");
+    let first = row_of_checkpointer["SEGMENT_PID"]
+        .as_u64()
+        .expect("a process");
+    assert_eq!(row(first)["ROLE"], "postmaster");
+    assert_eq!(row(first)["THREADS"], 1);
+    let target = ["--pid", &checkpointer.to_string()];
+    let pid = rows(&server.directory, &target, "SELECT pid FROM tare.segments");
+    assert_eq!(number(&pid[0]), first);
     let postmaster = "SELECT COUNT(*) AS n FROM performance_schema.threads \
                       WHERE NAME = 'thread/postgres/postmaster' AND PARENT_THREAD_ID IS NULL";
     assert_eq!(number(&server.rows(postmaster)[0]), 1);

@@ -46,6 +46,10 @@ fn children_count_with_their_parent_also_when_they_are_killed() {
         (&of_child["name"], &of_child["parent"]),
         (&threads[0]["name"], &1.into())
     );
+    // Each process of the tree names the segment.
+    let first = "SELECT pid FROM tare.segments";
+    let of_child = &rows(&directory, &["--pid", &child.to_string()], first)[0];
+    assert_eq!(of_child, &rows(&directory, &segment, first)[0]);
     let sql =
         "SELECT COUNT(*) FROM performance_schema.file_instances WHERE FILE_NAME LIKE '%.data'";
     assert_eq!(number(&rows(&directory, &segment, sql)[0]), 8);
