@@ -199,12 +199,28 @@ fn sessions(moment: &Moment, connections: f64, to: &mut Families) {
         let count = of_clients().filter(|sample| state(sample) == wanted);
         family.push([("state", wanted)], count.count() as f64);
     }
+    active_sessions(moment, to);
     let longest = of_clients().filter(|sample| is_blocked(sample));
     let longest = longest.filter_map(|sample| sample.wait_ns).max();
     let help =
         "For how long the session has waited that another one's lock blocks longest; 0: none is.";
     to.of("tare_blocked_seconds", Type::Gauge, help)
         .push([], longest.unwrap_or(0) as f64 / 1e9);
+}
+
+/// Sessions that run a statement, by what the scheduler says of their threads.
+fn active_sessions(moment: &Moment, to: &mut Families) {
+    let help = "Sessions of clients that run a statement, by what Linux says of their threads; unknown if it says nothing.";
+    let family = to.of("tare_active_sessions", Type::Gauge, help);
+    let samples = moment.samples.iter();
+    let running = samples
+        .filter(|sample| sample.connection_id.is_some() && sample.statement.is_some())
+        .map(|sample| sample.state.unwrap_or(State::Unknown));
+    let running: Vec<State> = running.collect();
+    for state in State::ALL {
+        let count = running.iter().filter(|each| **each == state).count();
+        family.push([("state", state.name())], count as f64);
+    }
 }
 
 /// Threads of a process without a segment, by state.
@@ -243,12 +259,19 @@ mod tests {
 
     #[test]
     fn each_session_has_one_state_and_the_longest_block_is_reported() {
+        let running = |state| Sample {
+            statement: Some("statement/sql/select".into()),
+            state,
+            ..sample(None, None, 0)
+        };
         let moment = Moment {
             at: std::time::SystemTime::now(),
             threads: None,
             is_exact: None,
             samples: vec![
-                sample(None, None, 0),
+                running(Some(State::OnCpu)),
+                running(Some(State::Blocked)),
+                running(None),
                 sample(Some("wait/io/file/x"), None, 9_000_000_000_000),
                 sample(Some("wait/lock/metadata/sql/mdl"), None, 31_000_000_000),
                 sample(Some("wait/synch/mutex/x"), Some(7), 2_000_000_000),
@@ -264,9 +287,14 @@ mod tests {
         sessions(&moment, 10.0, &mut families);
         let text = families.text(Form::Plain);
         for line in [
-            "tare_sessions{state=\"idle\"} 5\n",
-            "tare_sessions{state=\"running\"} 1\n",
-            "tare_sessions{state=\"waiting\"} 1\n",
+            "tare_sessions{state=\"idle\"} 3\n",
+            "tare_sessions{state=\"running\"} 2\n",
+            "tare_sessions{state=\"waiting\"} 2\n",
+            "tare_active_sessions{state=\"on cpu\"} 1\n",
+            "tare_active_sessions{state=\"waiting for cpu\"} 0\n",
+            "tare_active_sessions{state=\"waiting\"} 0\n",
+            "tare_active_sessions{state=\"blocked elsewhere\"} 1\n",
+            "tare_active_sessions{state=\"unknown\"} 1\n",
             "tare_sessions{state=\"blocked\"} 3\n",
             "tare_blocked_seconds 45\n",
         ] {
