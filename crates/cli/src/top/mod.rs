@@ -31,6 +31,7 @@ mod sheet;
 mod snapshot;
 mod source;
 mod sparks;
+mod states;
 mod terminal;
 #[cfg(test)]
 mod tests;

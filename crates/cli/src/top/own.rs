@@ -49,7 +49,7 @@ fn is_own(digest: &str) -> bool {
     static QUERIES: OnceLock<Vec<String>> = OnceLock::new();
     let queries = QUERIES.get_or_init(|| {
         let mut sheets: Vec<&Sheet> = PAGES.iter().collect();
-        sheets.extend(PAGES.iter().filter_map(|page| page.at_active));
+        sheets.extend(PAGES.iter().filter_map(|page| page.with_states));
         sheets.extend(PAGES.iter().filter_map(|page| match page.drill {
             Drill::To(sheet) => Some(sheet),
             _ => None,
@@ -74,6 +74,7 @@ fn is_own(digest: &str) -> bool {
         queries.extend(super::load::queries().map(normalise));
         queries.extend(super::blockers::queries().map(normalise));
         queries.extend(super::transactions::queries().map(normalise));
+        queries.extend(super::states::queries().map(normalise));
         queries.extend(crate::observe::queries().map(normalise));
         queries.extend(crate::observe::innodb::queries().map(normalise));
         // The digest ends with variables of the server's product.

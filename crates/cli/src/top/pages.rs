@@ -206,7 +206,7 @@ const THREADS: Sheet = Sheet {
     has_idle_rows: true,
     first: "BLOCKED BY",
     drill: Drill::To(&THREAD_EVENTS),
-    at_active: Some(&ACTIVE_THREADS),
+    with_states: Some(&THREADS_WITH_STATES),
     ..sheet(
         "threads",
         from_threads!(""),
@@ -216,9 +216,9 @@ const THREADS: Sheet = Sheet {
     )
 };
 
-/// The columns of [`THREADS`] at the level `active`: the state of a thread that runs a statement, the wait in which it
-/// sleeps, or else its stage.
-static ACTIVE_THREADS: Sheet = Sheet {
+/// The columns of [`THREADS`] of a running program with Tare's engine: the state of a thread that runs a statement, the
+/// wait in which it sleeps, or else its stage.
+static THREADS_WITH_STATES: Sheet = Sheet {
     ..sheet(
         "threads",
         from_threads!(" LEFT JOIN tare.active_sessions AS a ON a.thread_id = t.THREAD_ID"),

@@ -144,8 +144,8 @@ pub struct Sheet {
     pub errors: &'static str,
     /// Whether the growth of rows with equal texts is added up.
     pub merges: bool,
-    /// What is queried instead at the level `active`, for the same columns.
-    pub at_active: Option<&'static Sheet>,
+    /// What is queried instead of a running program with Tare's engine, for the same columns.
+    pub with_states: Option<&'static Sheet>,
 }
 
 /// A column.
@@ -202,7 +202,7 @@ pub(super) const fn sheet(
         estimated: "",
         errors: "",
         merges: false,
-        at_active: None,
+        with_states: None,
     }
 }
 

@@ -11,6 +11,7 @@ use super::processes::ProcessSampler;
 use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, growth};
+use super::states::States;
 use super::{blockers, errors, executions, idle, own, prepared, transactions};
 use crate::observe::innodb::InnodbReader;
 use crate::observe::sampling::{self, Sampling};
@@ -229,6 +230,8 @@ pub struct Sampler {
     load: LoadReader,
     /// Row locks and transactions that Tare's engine does not have.
     innodb: Option<InnodbReader>,
+    /// What sessions of a stock server do.
+    states: States,
     /// Connections of other threads of this process.
     others: Others,
 }
@@ -245,6 +248,7 @@ impl Sampler {
             last: None,
             lacks_prepared: false,
             load: LoadReader::default(),
+            states: States::default(),
             others,
         }
     }
@@ -288,14 +292,7 @@ impl Sampler {
         }
         let sampling = Sampling::query(&mut self.observed)?;
         if place.sheet.from.is_empty() {
-            let is_active = sampling.is_active();
-            let drill_down = executions::read(&mut self.observed, &place.keys, is_active)?;
-            return Ok(Answer {
-                rows: drill_down.rows,
-                seconds: None,
-                notes: drill_down.notes,
-                ..Answer::default()
-            });
+            return self.read_executions(place, sampling.is_active());
         }
         let before = self
             .last
@@ -308,8 +305,9 @@ impl Sampler {
             .as_ref()
             .map(|before| before.at.elapsed().as_secs() + 2);
         let about = &self.observed.about;
-        let at_active = place.sheet.at_active.filter(|_| sampling.is_active());
-        let queried = at_active.unwrap_or(place.sheet);
+        let has_states = about.product == Product::Tare && about.was_live;
+        let with_states = place.sheet.with_states.filter(|_| has_states);
+        let queried = with_states.unwrap_or(place.sheet);
         let query = prepared::query(about, place.sheet, queried.query(&place.keys, recent));
         let has_prepared = prepared::has_prepared(about, place.sheet);
         let rows = self.observed.rows(&query)?;
@@ -341,6 +339,10 @@ impl Sampler {
         )?;
         notes.extend(transactions.note);
         notes.extend(
+            self.states
+                .fill(&mut self.observed, place.sheet, &mut rows)?,
+        );
+        notes.extend(
             estimated
                 .as_ref()
                 .map(|rule| errors::note(place.sheet, rule)),
@@ -366,6 +368,17 @@ impl Sampler {
             sampling: sampling.headline(),
             estimated,
             until_ms: None,
+        })
+    }
+
+    /// The last executions of a statement.
+    fn read_executions(&mut self, place: &Place, is_active: bool) -> Result<Answer, QueryError> {
+        let drill_down = executions::read(&mut self.observed, &place.keys, is_active)?;
+        Ok(Answer {
+            rows: drill_down.rows,
+            seconds: None,
+            notes: drill_down.notes,
+            ..Answer::default()
         })
     }
 
@@ -420,6 +433,7 @@ impl Sampler {
     pub fn reopen(&mut self) -> Result<(), String> {
         self.last = None;
         self.load = LoadReader::default();
+        self.states = States::default();
         self.observed.reopen().map_err(|failure| failure.message)?;
         self.innodb = self.observed.innodb();
         Ok(())
