@@ -1,10 +1,9 @@
--- Who blocked whom, and for how long? A holder that was idle has no sample of its own.
-SELECT w.host, w.blocker, b.user AS blocked_by, COALESCE(b.digest, b.text) AS holds, w.user AS waited,
-       COALESCE(w.digest, w.text) AS for_statement, w.wait, ROUND(SUM(w.seconds), 0) AS total_seconds
-FROM samples w
-LEFT JOIN samples b ON b.date = w.date AND b.hour = w.hour AND b.host = w.host AND b.server = w.server
-    AND b.sampled_at = w.sampled_at AND b.thread_id = w.blocker
-WHERE w.date = '2026-11-22' AND w.blocker IS NOT NULL
-GROUP BY w.host, w.blocker, b.user, COALESCE(b.digest, b.text), w.user, COALESCE(w.digest, w.text), w.wait
-ORDER BY total_seconds DESC, w.host, w.wait, for_statement
+-- Who blocked whom, for how long, and what did the holder run, or run last if it was idle?
+SELECT b.host, b.blocker, b.blocker_user AS blocked_by, b.blocker_state, COALESCE(b.blocker_digest, b.blocker_text) AS holder_ran,
+       b.user AS waited, COALESCE(b.digest, b.text) AS for_statement, b.kind, b.object, ROUND(SUM(b.seconds), 0) AS total_seconds
+FROM blocks b
+WHERE b.date = '2026-11-22'
+GROUP BY b.host, b.blocker, b.blocker_user, b.blocker_state, COALESCE(b.blocker_digest, b.blocker_text), b.user,
+    COALESCE(b.digest, b.text), b.kind, b.object
+ORDER BY total_seconds DESC, b.host, b.kind, for_statement
 LIMIT 10

@@ -5,3 +5,5 @@ CREATE VIEW moments AS SELECT * FROM file('HISTORY/moments/**/*.parquet', 'Parqu
 CREATE VIEW samples AS SELECT * FROM file('HISTORY/samples/**/*.parquet', 'Parquet');
 CREATE VIEW growth AS SELECT * FROM file('HISTORY/growth/**/*.parquet', 'Parquet');
 CREATE VIEW digests AS SELECT * FROM file('HISTORY/digests/**/*.parquet', 'Parquet');
+-- Has files once a session was blocked.
+CREATE VIEW blocks AS SELECT * FROM file('HISTORY/blocks/**/*.parquet', 'Parquet');

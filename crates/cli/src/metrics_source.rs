@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tare_history::{
-    Answer, NoRowLocks, ProcessSource, Query, RowLockWait, RowLocks, SegmentSource, ServerSource,
-    Source,
+    Answer, Block, NoRowLocks, ProcessSource, Query, RowLockWait, RowLocks, SegmentSource,
+    ServerSource, Source,
 };
 use tare_live::{Figures, Metrics, Open, WatchTarget};
 use tare_reader::Segment;
 
 use crate::exact::ExactOptions;
 use crate::exit::{FAILED, Failure};
+use crate::observe::blocks::BlockReader;
 use crate::observe::innodb::InnodbReader;
 use crate::observe::{self, ObservedServer, Product, QueryError};
 use crate::processes;
@@ -45,39 +46,49 @@ fn add_own(own: Option<&OwnConnections>, connection: u64) {
     }
 }
 
-/// Row locks as history's trait `RowLocks`.
-struct ServerRowLocks {
-    reader: InnodbReader,
+/// A target's locks as history's trait `RowLocks`.
+struct TargetLocks {
+    reader: BlockReader,
     own: Option<OwnConnections>,
 }
 
-impl RowLocks for ServerRowLocks {
+impl TargetLocks {
+    fn add_own_connection(&mut self) {
+        let row_locks = self.reader.row_locks();
+        if let Some(connection) = row_locks.and_then(|row_locks| row_locks.connection()) {
+            add_own(self.own.as_ref(), connection);
+        }
+    }
+}
+
+impl RowLocks for TargetLocks {
     fn read(&mut self) -> (Vec<RowLockWait>, Instant) {
-        let (waits, read) = self.reader.read();
+        let Some(row_locks) = self.reader.row_locks() else {
+            return (Vec::new(), Instant::now());
+        };
+        let (waits, read) = row_locks.read();
         let waits = waits.iter().map(|wait| RowLockWait {
             waiting: wait.waiting,
             blocking: wait.blocking,
             wait_ns: u64::try_from(wait.age.as_nanos()).ok(),
         });
         let waits = waits.collect();
-        if let Some(connection) = self.reader.connection() {
-            add_own(self.own.as_ref(), connection);
-        }
+        self.add_own_connection();
         (waits, read)
     }
-}
 
-/// The row locks of a target that is sampled.
-fn row_locks(reader: Option<InnodbReader>, own: Option<OwnConnections>) -> Box<dyn RowLocks> {
-    match reader {
-        Some(reader) => Box::new(ServerRowLocks { reader, own }),
-        None => Box::new(NoRowLocks),
+    fn read_blocks(&mut self, has_row_waits: bool) -> Vec<Block> {
+        let blocks = self.reader.read(has_row_waits);
+        self.add_own_connection();
+        blocks
     }
 }
 
 fn segment_source(segment: Arc<Segment>) -> Box<dyn Source> {
-    let reader = InnodbReader::of_segment(segment.pid()).filter(InnodbReader::has_row_locks);
-    Box::new(SegmentSource::new(segment, row_locks(reader, None)))
+    let innodb = InnodbReader::of_segment(segment.pid());
+    let reader = BlockReader::of_segment(Arc::clone(&segment), innodb);
+    let locks = TargetLocks { reader, own: None };
+    Box::new(SegmentSource::new(segment, Box::new(locks)))
 }
 
 /// The source of samples of a process without a segment, if the target is one.
@@ -96,13 +107,19 @@ pub fn source(target: &Target, own: Option<&OwnConnections>) -> Result<Box<dyn S
     }
     let mut other = ObservedServer::open(target.clone())?;
     add_own(own, other.about.connection_id);
-    let row_locks = row_locks(other.innodb(), own.cloned());
+    let locks: Box<dyn RowLocks> = match other.innodb() {
+        Some(innodb) => Box::new(TargetLocks {
+            reader: BlockReader::of_server(innodb),
+            own: own.cloned(),
+        }),
+        None => Box::new(NoRowLocks),
+    };
     let pid = match other.find_threads() {
         Ok(pid) => pid,
         Err(QueryError::Refused(why) | QueryError::Lost(why)) => Err(why),
     };
     let session = SessionClient(other.into_session());
-    Ok(Box::new(ServerSource::new(session, row_locks, pid)))
+    Ok(Box::new(ServerSource::new(session, locks, pid)))
 }
 
 /// Opens a target of the command line, also again after it was lost. A process that has ended does not come

@@ -148,7 +148,7 @@ fn the_tables_of_the_files_have_their_rows_with_host_date_and_hour() {
     assert_eq!(query(&history, &[], joined), ["SELECT ?\t2880"]);
     assert_eq!(
         query(&history, &[], "SHOW TABLES"),
-        ["digests", "growth", "moments", "samples"]
+        ["blocks", "digests", "growth", "moments", "samples"]
     );
 }
 

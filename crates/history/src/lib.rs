@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod blocks;
 mod error;
 mod exact;
 mod growth;
@@ -35,6 +36,7 @@ pub fn questions() -> impl Iterator<Item = &'static str> {
 }
 
 pub use batch::Value;
+pub use blocks::{Block, Holder, HolderState, LockKind, Party};
 pub use error::Error;
 pub use exact::{Condition, Due, ExactRule, ExactWindows, ManualWindow, Metric};
 pub use growth::{GrowthRow, SUMS, Text, Total};
@@ -44,7 +46,7 @@ pub use query::{Answer, Query, QueryError};
 pub use recorder::{EndReason, Event, Options, Recorder, Sampling};
 pub use retention::Retention;
 pub use row_locks::{NoRowLocks, ROW_LOCK_WAIT, RowLockWait, RowLocks};
-pub use sample::{Moment, Sample, Source};
+pub use sample::{Moment, Sample, Source, sampled_text};
 pub use scan::Scan;
 pub use schema::{Column, TABLES, Table, Type, VERSION};
 pub use segment::SegmentSource;

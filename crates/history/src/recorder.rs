@@ -76,6 +76,9 @@ pub struct Sampling {
     pub within: Duration,
 }
 
+/// The shortest interval between two readings of who waits for whom.
+const BLOCKS_INTERVAL: Duration = Duration::from_secs(1);
+
 /// The interval at which a waiting recorder checks whether it was stopped.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -90,6 +93,7 @@ pub struct Recorder<'a> {
     is_exact: Option<bool>,
     windows: Option<ExactWindows>,
     sampling: Sampling,
+    last_blocks: Instant,
 }
 
 impl<'a> Recorder<'a> {
@@ -107,6 +111,7 @@ impl<'a> Recorder<'a> {
             is_exact: None,
             windows: None,
             sampling: Sampling::default(),
+            last_blocks: Instant::now(),
             options,
         })
     }
@@ -158,6 +163,7 @@ impl<'a> Recorder<'a> {
                     self.sampling.moments += 1;
                     self.sampling.samples += moment.samples.len() as u64;
                     self.writer.add_moment(&moment, schedule.represent(start))?;
+                    self.record_blocks(&moment, source);
                     ended = self
                         .follow_level(&moment, source, &mut server, notify)
                         .err();
@@ -182,6 +188,18 @@ impl<'a> Recorder<'a> {
         self.writer.write()?;
         self.writer.end()?;
         Ok(ended.unwrap_or(EndReason::Stopped))
+    }
+
+    /// Reads who waits for whom, unless that was read within the last second.
+    fn record_blocks(&mut self, moment: &Moment, source: &mut dyn Source) {
+        let (start, since) = (Instant::now(), self.last_blocks.elapsed());
+        if since >= BLOCKS_INTERVAL {
+            self.last_blocks = start;
+            let blocks = source.read_blocks(moment);
+            self.writer
+                .add_blocks(&blocks, moment.at, since.as_secs_f64());
+            self.sampling.took += start.elapsed();
+        }
     }
 
     /// Opens and ends exact windows. Growth is recorded at each change of the level.

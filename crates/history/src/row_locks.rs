@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tare_reader::scheduler::State;
 
+use crate::blocks::Block;
 use crate::sample::Sample;
 
 /// The wait of a session that waits for a row lock, as samples have it.
@@ -29,6 +30,13 @@ pub trait RowLocks {
     /// The waits, which may be up to a second old, and when they were read. A server that does not answer in time
     /// has none.
     fn read(&mut self) -> (Vec<RowLockWait>, Instant);
+
+    /// Who waits for whom now, for locks of all kinds. A session is known to wait for a row lock if
+    /// `has_row_waits`.
+    fn read_blocks(&mut self, has_row_waits: bool) -> Vec<Block> {
+        let _ = has_row_waits;
+        Vec::new()
+    }
 }
 
 /// A server whose row locks cannot be read.
@@ -48,6 +56,12 @@ pub fn may_wait(samples: &[Sample]) -> bool {
             && has_possible_wait(sample)
             && age.is_none_or(|age| age > MIN_STATEMENT)
     })
+}
+
+/// Whether one of these sessions waits for a row lock.
+pub fn has_row_waits(samples: &[Sample]) -> bool {
+    let mut waits = samples.iter().filter_map(|sample| sample.wait.as_deref());
+    waits.any(|wait| wait == ROW_LOCK_WAIT)
 }
 
 /// Marks the samples of sessions that wait. `waits` have THREAD_IDs, and are `age` old.

@@ -7,6 +7,7 @@ use tare_mysql::secret::redact;
 use tare_reader::Segment;
 use tare_reader::scheduler::State;
 
+use crate::blocks::Block;
 use crate::growth::Total;
 use crate::query::QueryError;
 
@@ -86,6 +87,12 @@ pub trait Source {
     /// # Errors
     /// [`QueryError`]: the connection is lost, or the server refuses the query.
     fn read_moment(&mut self) -> Result<Moment, QueryError>;
+
+    /// Reads who waits for whose lock, after this moment. It queries the details only if somebody waits.
+    fn read_blocks(&mut self, moment: &Moment) -> Vec<Block> {
+        let _ = moment;
+        Vec::new()
+    }
 
     /// Reads counters that the source has itself, and no server.
     fn read_totals(&mut self) -> Vec<Total> {

@@ -154,8 +154,43 @@ pub static DIGESTS: Table = Table {
     ],
 };
 
+/// Who waited for whose lock.
+#[rustfmt::skip] // One column, one line.
+pub static BLOCKS: Table = Table {
+    name: "blocks",
+    doc: "A session that waited for a lock, and a holder of the lock; several rows if it has several holders.",
+    by_hour: true,
+    columns: &[
+        AT,
+        SERVER,
+        column("seconds", Type::Double, "Seconds since the previous reading, divided by the number of holders. Their sum is the time that sessions were blocked."),
+        column("kind", Type::Text, "row, metadata, user (GET_LOCK), table (of an engine without row locks, or flushed)."),
+        column("object_schema", Type::Text, "Schema of the locked object."),
+        column("object", Type::Text, "The locked table or other object, or the name of a user lock."),
+        column("index_name", Type::Text, "Index of a locked row."),
+        column("lock_mode", Type::Text, "The mode that the session requests."),
+        column("wait_ns", Type::Long, "For how long it has waited, in nanoseconds; since the first reading with this wait, if the server has no time."),
+        column("thread_id", Type::Long, "threads.THREAD_ID of the session that waits."),
+        column("connection_id", Type::Long, "Its threads.PROCESSLIST_ID."),
+        column("user", Type::Text, "Its account's user."),
+        column("client", Type::Text, "Its account's host."),
+        column("digest", Type::Text, "Digest of the statement that waits."),
+        column("text", Type::Text, "Its normalised text; or its text without passwords, where the digest is not known. 1024 bytes at most."),
+        column("blocker", Type::Long, "THREAD_ID of the holder, or of the session behind whose request this one queues; NULL if it is unknown."),
+        column("blocker_connection_id", Type::Long, "Its threads.PROCESSLIST_ID."),
+        column("blocker_user", Type::Text, "Its account's user."),
+        column("blocker_client", Type::Text, "Its account's host."),
+        column("blocker_digest", Type::Text, "Digest of the statement that it runs or ran last."),
+        column("blocker_text", Type::Text, "Its normalised text; or its text without passwords, where the digest is not known. 1024 bytes at most."),
+        column("blocker_mode", Type::Text, "The mode in which it holds or requests the lock."),
+        column("blocker_state", Type::Text, "running, waiting (for a lock itself), sleeping (for its client)."),
+        column("blocker_state_ns", Type::Long, "For how long it has run its statement or slept, in nanoseconds."),
+        column("blocker_transaction_ns", Type::Long, "Age of its transaction, in nanoseconds; NULL if it has none, or it is unknown."),
+    ],
+};
+
 /// All tables.
-pub static TABLES: [&Table; 4] = [&MOMENTS, &SAMPLES, &GROWTH, &DIGESTS];
+pub static TABLES: [&Table; 5] = [&MOMENTS, &SAMPLES, &GROWTH, &DIGESTS, &BLOCKS];
 
 #[cfg(test)]
 mod tests {

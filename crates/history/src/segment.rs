@@ -12,8 +12,9 @@ use tare_reader::objects::Metadata;
 use tare_reader::sessions::{Session, SessionReader};
 use tare_reader::{Banks, Segment, instances, threads};
 
+use crate::blocks::Block;
 use crate::query::QueryError;
-use crate::row_locks::{RowLockWait, RowLocks, mark, may_wait};
+use crate::row_locks::{RowLockWait, RowLocks, has_row_waits, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
 
 /// Waits must be this long before their blocker is determined; shorter ones end before it could be
@@ -156,6 +157,10 @@ impl Source for SegmentSource {
 
     fn attached(&self) -> Option<&Arc<Segment>> {
         Some(self.sessions.segment())
+    }
+
+    fn read_blocks(&mut self, moment: &Moment) -> Vec<Block> {
+        self.row_locks.read_blocks(has_row_waits(&moment.samples))
     }
 
     fn unknown_states(&self) -> Option<String> {

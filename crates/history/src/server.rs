@@ -6,8 +6,9 @@ use std::time::SystemTime;
 
 use tare_reader::scheduler::Scheduler;
 
+use crate::blocks::Block;
 use crate::query::{Answer, Query, QueryError};
-use crate::row_locks::{RowLocks, mark, may_wait};
+use crate::row_locks::{RowLocks, has_row_waits, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
 
 macro_rules! question {
@@ -119,6 +120,10 @@ impl<A: Query> Source for ServerSource<A> {
             is_exact: None,
             samples,
         })
+    }
+
+    fn read_blocks(&mut self, moment: &Moment) -> Vec<Block> {
+        self.row_locks.read_blocks(has_row_waits(&moment.samples))
     }
 
     fn unknown_states(&self) -> Option<String> {

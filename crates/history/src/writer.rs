@@ -6,12 +6,13 @@ use std::time::{Duration, SystemTime};
 use tare_reader::scheduler::State;
 
 use crate::batch::{Batch, Value};
+use crate::blocks::{Block, HolderState, count_holders};
 use crate::error::Error;
 use crate::growth::{GrowthRow, Text};
 use crate::hour::{Hour, micros};
 use crate::run::Run;
 use crate::sample::Moment;
-use crate::schema::{DIGESTS, GROWTH, MOMENTS, SAMPLES};
+use crate::schema::{BLOCKS, DIGESTS, GROWTH, MOMENTS, SAMPLES};
 
 /// The most samples of a piece, which bounds the memory.
 const MAX_SAMPLES: usize = 50_000;
@@ -25,6 +26,7 @@ pub struct Writer {
     samples: Batch,
     grown: Batch,
     digests: Batch,
+    blocks: Batch,
 }
 
 impl Writer {
@@ -42,6 +44,7 @@ impl Writer {
             samples: Batch::new(&SAMPLES),
             grown: Batch::new(&GROWTH),
             digests: Batch::new(&DIGESTS),
+            blocks: Batch::new(&BLOCKS),
         })
     }
 
@@ -101,6 +104,46 @@ impl Writer {
         Ok(())
     }
 
+    /// Adds who waited for whom at a moment that was added before. They represent so many seconds.
+    pub fn add_blocks(&mut self, blocks: &[Block], at: SystemTime, seconds: f64) {
+        let at = Value::Long(Some(micros(at)));
+        let server = Value::Text(Some(&self.server));
+        let number = |n: Option<u64>| Value::Long(n.map(|n| n as i64));
+        let holders = count_holders(blocks);
+        for block in blocks {
+            let waiter = &block.waiter;
+            let holder = block.holder.as_ref();
+            let party = holder.map(|holder| &holder.party);
+            self.blocks.push([
+                at,
+                server,
+                Value::Double(seconds / holders[&waiter.thread_id]),
+                Value::Text(Some(block.kind.name())),
+                Value::Text(block.object_schema.as_deref()),
+                Value::Text(block.object.as_deref()),
+                Value::Text(block.index_name.as_deref()),
+                Value::Text(block.lock_mode.as_deref()),
+                number(block.wait_ns),
+                number(Some(waiter.thread_id)),
+                number(waiter.connection_id),
+                Value::Text(waiter.user.as_deref()),
+                Value::Text(waiter.client.as_deref()),
+                Value::Text(waiter.digest.as_deref()),
+                Value::Text(waiter.text.as_deref()),
+                number(party.map(|party| party.thread_id)),
+                number(party.and_then(|party| party.connection_id)),
+                Value::Text(party.and_then(|party| party.user.as_deref())),
+                Value::Text(party.and_then(|party| party.client.as_deref())),
+                Value::Text(party.and_then(|party| party.digest.as_deref())),
+                Value::Text(party.and_then(|party| party.text.as_deref())),
+                Value::Text(holder.and_then(|holder| holder.lock_mode.as_deref())),
+                Value::Text(holder.and_then(|holder| holder.state.map(HolderState::name))),
+                number(holder.and_then(|holder| holder.state_ns)),
+                number(holder.and_then(|holder| holder.transaction_ns)),
+            ]);
+        }
+    }
+
     /// Adds the growth of so many seconds, in which all events were counted or not, and texts of digests.
     pub fn add_growth(
         &mut self,
@@ -156,6 +199,7 @@ impl Writer {
             &mut self.samples,
             &mut self.grown,
             &mut self.digests,
+            &mut self.blocks,
         ] {
             if batch.rows() > 0 {
                 self.run.put(batch, self.hour)?;

@@ -125,21 +125,23 @@ fn expected() -> BTreeMap<&'static str, Vec<Value>> {
     expected.insert("02-deployment", vec![slower, new]);
 
     let blocked = |number: usize| {
-        let row = |blocker: u64, user: Value, holds: Value, wait: &str| {
+        let row = |blocker: u64, state: &str, holds: usize, kind: &str| {
             json!([
                 host(number),
                 blocker,
-                user,
-                holds,
+                "batch",
+                state,
+                digest(holds),
                 "app",
                 digest(1),
-                wait,
+                kind,
+                "orders",
                 3600.0
             ])
         };
         [
-            row(1, "batch".into(), digest(7).into(), WAITS[2].0),
-            row(9, Value::Null, Value::Null, ROW_LOCK_WAIT),
+            row(1, "running", 7, "metadata"),
+            row(9, "sleeping", 3, "row"),
         ]
     };
     expected.insert("03-blockers", (0..HOSTS).flat_map(blocked).collect());

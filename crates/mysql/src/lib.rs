@@ -19,6 +19,7 @@ pub mod secret;
 pub mod series;
 pub mod session;
 pub mod table;
+pub mod table_lock;
 pub mod types;
 pub mod variable;
 pub mod wire;

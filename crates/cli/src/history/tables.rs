@@ -1,4 +1,4 @@
-//! The tables of a history's files: moments, samples, growth, digests.
+//! The tables of a history's files: those of `tare_history::TABLES`.
 
 use std::sync::Arc;
 

@@ -1,31 +1,19 @@
 //! Row lock waits and open transactions, as InnoDB's own tables have them: on stock servers, and on servers behind
 //! the door where Tare's engine does not have them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use tare_image::Release;
 
-use super::{QueryError, integer, listener, rows, text};
+use super::limited_session::{LIMIT, LimitedSession, PAUSE_AFTER_REFUSAL};
+use super::{QueryError, integer, text};
 use crate::output::Cell;
 use crate::ps::process;
-use crate::sql::{SqlSession, Target};
+use crate::sql::Target;
 
 /// The shortest interval between two queries.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
-
-/// How long the server may take to answer. InnoDB reads its locks while it holds latches that all need.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// How long a server is left alone that did not answer in time.
-const PAUSE_AFTER_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long a server is left alone that refused the connection.
-const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
-
-/// The server itself ends a query that takes longer. The other product reads the comment as one.
-const LIMIT: &str =
-    "SET /*!50708 max_execution_time = 900 */ /*M!100101 max_statement_time = 0.9 */";
 
 /// For how long the transaction `r` has waited. Its times are in the system's zone.
 macro_rules! waited {
@@ -41,10 +29,11 @@ macro_rules! innodb_lock_waits {
             $columns,
             ", ",
             waited!(),
-            " FROM information_schema.innodb_lock_waits AS w \
+            ", w.requested_lock_id, w.blocking_lock_id FROM information_schema.innodb_lock_waits AS w \
              JOIN information_schema.innodb_trx AS r ON r.trx_id = w.requesting_trx_id \
              JOIN information_schema.innodb_trx AS b ON b.trx_id = w.blocking_trx_id",
-            $joins
+            $joins,
+            " LIMIT 10000"
         )
     };
 }
@@ -61,22 +50,22 @@ const OLD_BY_CONNECTION: &str =
 const BY_THREAD: &str = concat!(
     "SELECT w.REQUESTING_THREAD_ID, w.BLOCKING_THREAD_ID, ",
     waited!(),
-    " FROM performance_schema.data_lock_waits AS w \
-     LEFT JOIN information_schema.innodb_trx AS r ON r.trx_id = w.REQUESTING_ENGINE_TRANSACTION_ID"
+    ", w.REQUESTING_ENGINE_LOCK_ID, w.BLOCKING_ENGINE_LOCK_ID FROM performance_schema.data_lock_waits AS w \
+     LEFT JOIN information_schema.innodb_trx AS r ON r.trx_id = w.REQUESTING_ENGINE_TRANSACTION_ID LIMIT 10000"
 );
 /// For accounts without the privilege PROCESS.
-const BY_THREAD_WITHOUT_TIME: &str = "SELECT REQUESTING_THREAD_ID, BLOCKING_THREAD_ID, NULL \
-     FROM performance_schema.data_lock_waits";
+const BY_THREAD_WITHOUT_TIME: &str = "SELECT REQUESTING_THREAD_ID, BLOCKING_THREAD_ID, NULL, \
+     REQUESTING_ENGINE_LOCK_ID, BLOCKING_ENGINE_LOCK_ID FROM performance_schema.data_lock_waits LIMIT 10000";
 const BY_CONNECTION: &str = concat!(
     "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, ",
     waited!(),
-    " FROM performance_schema.data_lock_waits AS w \
+    ", w.REQUESTING_ENGINE_LOCK_ID, w.BLOCKING_ENGINE_LOCK_ID FROM performance_schema.data_lock_waits AS w \
      JOIN information_schema.innodb_trx AS r ON r.trx_id = w.REQUESTING_ENGINE_TRANSACTION_ID \
-     JOIN information_schema.innodb_trx AS b ON b.trx_id = w.BLOCKING_ENGINE_TRANSACTION_ID"
+     JOIN information_schema.innodb_trx AS b ON b.trx_id = w.BLOCKING_ENGINE_TRANSACTION_ID LIMIT 10000"
 );
 
 /// A session that waits for another's row lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowLockWait {
     /// The session that waits.
     pub waiting: u64,
@@ -84,6 +73,10 @@ pub struct RowLockWait {
     pub blocking: u64,
     /// For how long it has waited.
     pub age: Duration,
+    /// InnoDB's name of the lock that is requested.
+    pub requested_lock: String,
+    /// InnoDB's name of the lock that it waits for.
+    pub blocking_lock: String,
 }
 
 /// How waits and transactions name sessions.
@@ -127,24 +120,14 @@ const TRANSACTIONS_BY_THREAD: &str = transactions!(
 #[cfg(feature = "terminal")]
 const TRANSACTIONS_BY_CONNECTION: &str = transactions!("x.trx_mysql_thread_id", "");
 
-/// The server whose tables are read.
-enum Server {
-    /// A server that the user has named.
-    Named(Box<Target>),
-    /// The server of a segment, by its process.
-    OfProcess(u32),
-}
-
 /// Reads InnoDB's tables on a connection of its own, at most once a second.
 pub struct InnodbReader {
-    server: Server,
-    session: Option<SqlSession>,
-    connection: Option<u64>,
+    session: LimitedSession,
     /// Whether row locks are read; otherwise Tare's engine has them.
     has_row_locks: bool,
     ids: Ids,
-    /// Queries of waits that the server has not refused, the best first.
-    queries: Vec<&'static str>,
+    /// How many of the server's queries of waits it has refused.
+    refused: usize,
     waits: Vec<RowLockWait>,
     /// The transactions or why they are unknown; `None` until they are requested.
     #[cfg(feature = "terminal")]
@@ -159,7 +142,7 @@ pub struct InnodbReader {
 impl InnodbReader {
     /// For a server. Sessions are named by THREAD_ID.
     pub fn of_server(target: Target) -> Self {
-        Self::new(Server::Named(Box::new(target)), Ids::Threads, true)
+        Self::new(LimitedSession::of_server(target), Ids::Threads, true)
     }
 
     /// For the server of a segment. Sessions are named by their connections. `None` if the process is none that has
@@ -168,20 +151,18 @@ impl InnodbReader {
         let program = process::server_release(pid)?;
         let has_row_locks = program != Release::Mysql97;
         Some(Self::new(
-            Server::OfProcess(pid),
+            LimitedSession::of_process(pid),
             Ids::Connections,
             has_row_locks,
         ))
     }
 
-    fn new(server: Server, ids: Ids, has_row_locks: bool) -> Self {
+    fn new(session: LimitedSession, ids: Ids, has_row_locks: bool) -> Self {
         Self {
-            server,
-            session: None,
-            connection: None,
+            session,
             has_row_locks,
             ids,
-            queries: Vec::new(),
+            refused: 0,
             waits: Vec::new(),
             #[cfg(feature = "terminal")]
             transactions: None,
@@ -190,6 +171,12 @@ impl InnodbReader {
             next: Instant::now(),
             error: None,
         }
+    }
+
+    /// Its connection.
+    #[cfg(feature = "history")]
+    pub fn session(&mut self) -> &mut LimitedSession {
+        &mut self.session
     }
 
     /// The waits, which may be up to a second old, and when they were read.
@@ -228,9 +215,12 @@ impl InnodbReader {
         }
         self.next = Instant::now() + MIN_INTERVAL;
         self.error = None;
-        if let Err((why, pause)) = self.query() {
-            self.error = Some(why);
-            self.next = Instant::now() + pause;
+        if let Err(error) = self.query() {
+            if let QueryError::Refused(_) = error {
+                self.next = Instant::now() + PAUSE_AFTER_REFUSAL;
+                self.refused = 0;
+            }
+            self.error = Some(error.to_string());
             self.waits.clear();
         }
         self.read = Instant::now();
@@ -244,7 +234,7 @@ impl InnodbReader {
 
     /// The id of its connection, which tools leave out.
     pub fn connection(&self) -> Option<u64> {
-        self.connection
+        self.session.connection()
     }
 
     /// Why the last query failed.
@@ -253,20 +243,38 @@ impl InnodbReader {
         self.error.as_deref()
     }
 
-    /// Queries all that is read. The error has a reason and a pause.
-    fn query(&mut self) -> Result<(), (String, Duration)> {
-        let mut session = match self.session.take() {
-            Some(session) => session,
-            None => self.connect().map_err(|why| (why, PAUSE_AFTER_REFUSAL))?,
-        };
+    /// Queries all that is read.
+    fn query(&mut self) -> Result<(), QueryError> {
         if self.has_row_locks {
-            let answer = first_answer(&mut session, &mut self.queries)?;
-            self.set_waits(&answer);
+            self.query_waits()?;
         }
         #[cfg(feature = "terminal")]
-        self.query_transactions(&mut session)?;
-        self.session = Some(session);
+        self.query_transactions()?;
         Ok(())
+    }
+
+    fn query_waits(&mut self) -> Result<(), QueryError> {
+        let queries: &[&str] = match (self.ids, self.session.has_old_tables()?) {
+            (Ids::Threads, true) => &[OLD_BY_THREAD],
+            (Ids::Connections, true) => &[OLD_BY_CONNECTION],
+            (Ids::Threads, false) => &[BY_THREAD, BY_THREAD_WITHOUT_TIME],
+            (Ids::Connections, false) => &[BY_CONNECTION],
+        };
+        let mut refusal = String::from("this server has no table of them");
+        for query in queries.iter().skip(self.refused) {
+            match self.session.rows(query) {
+                Ok(answer) => {
+                    self.set_waits(&answer);
+                    return Ok(());
+                }
+                Err(QueryError::Refused(why)) => {
+                    refusal = why;
+                    self.refused += 1;
+                }
+                Err(lost) => return Err(lost),
+            }
+        }
+        Err(QueryError::Refused(refusal))
     }
 
     fn set_waits(&mut self, answer: &[Vec<Cell>]) {
@@ -280,24 +288,25 @@ impl InnodbReader {
                 waiting: pair.0,
                 blocking: pair.1,
                 age: seconds.unwrap_or_default().max(now - first),
+                requested_lock: text(row.get(3)?)?,
+                blocking_lock: text(row.get(4)?)?,
             })
         });
         // A wait has a row for each lock that it waits for.
         let mut waits: Vec<_> = waits.collect();
         waits.sort_by_key(|wait| (wait.waiting, wait.blocking));
         waits.dedup_by_key(|wait| (wait.waiting, wait.blocking));
-        let is_left = |pair: &(u64, u64)| {
-            waits
-                .iter()
-                .any(|wait| (wait.waiting, wait.blocking) == *pair)
-        };
-        self.first_seen.retain(|pair, _| is_left(pair));
+        let pairs: HashSet<_> = waits
+            .iter()
+            .map(|wait| (wait.waiting, wait.blocking))
+            .collect();
+        self.first_seen.retain(|pair, _| pairs.contains(pair));
         self.waits = waits;
     }
 
     /// Queries transactions once they were requested, until the server refuses it.
     #[cfg(feature = "terminal")]
-    fn query_transactions(&mut self, session: &mut SqlSession) -> Result<(), (String, Duration)> {
+    fn query_transactions(&mut self) -> Result<(), QueryError> {
         let Some(Ok(_)) = self.transactions else {
             return Ok(());
         };
@@ -305,62 +314,16 @@ impl InnodbReader {
             Ids::Threads => TRANSACTIONS_BY_THREAD,
             Ids::Connections => TRANSACTIONS_BY_CONNECTION,
         };
-        self.transactions = Some(match rows(session, query) {
+        self.transactions = Some(match self.session.rows(query) {
             Ok(answer) => Ok(answer
                 .iter()
                 .filter_map(|row| open_transaction(row))
                 .collect()),
             Err(QueryError::Refused(why)) => Err(why),
-            Err(QueryError::Lost(why)) => return Err((why, PAUSE_AFTER_TIMEOUT)),
+            Err(lost) => return Err(lost),
         });
         Ok(())
     }
-
-    fn connect(&mut self) -> Result<SqlSession, String> {
-        let mut session = match &self.server {
-            Server::Named(target) => SqlSession::open_with_timeout(target, ANSWER_TIMEOUT)
-                .map_err(|failure| failure.message)?,
-            Server::OfProcess(pid) => listener::connect_to_listener(*pid, ANSWER_TIMEOUT)?,
-        };
-        let answer = rows(&mut session, "SELECT VERSION(), CONNECTION_ID()");
-        let answer = answer.map_err(|error| error.to_string())?;
-        let column = |at: usize| answer.first().and_then(|row| text(row.get(at)?));
-        let version = column(0).unwrap_or_default();
-        self.connection = column(1).and_then(|id| id.parse().ok());
-        let major = version
-            .split('.')
-            .next()
-            .and_then(|major| major.parse::<u32>().ok());
-        let is_old = version.contains("MariaDB") || major.is_some_and(|major| major < 8);
-        self.queries = match (self.ids, is_old) {
-            (Ids::Threads, true) => vec![OLD_BY_THREAD],
-            (Ids::Connections, true) => vec![OLD_BY_CONNECTION],
-            (Ids::Threads, false) => vec![BY_THREAD, BY_THREAD_WITHOUT_TIME],
-            (Ids::Connections, false) => vec![BY_CONNECTION],
-        };
-        // A server without these variables is limited by the timeout alone.
-        let _ = rows(&mut session, LIMIT);
-        Ok(session)
-    }
-}
-
-/// The answer to the first of these queries, without those that the server refuses.
-fn first_answer(
-    session: &mut SqlSession,
-    queries: &mut Vec<&'static str>,
-) -> Result<Vec<Vec<Cell>>, (String, Duration)> {
-    let mut refusal = String::from("this server has no table of them");
-    while let Some(query) = queries.first() {
-        match rows(session, query) {
-            Ok(answer) => return Ok(answer),
-            Err(QueryError::Refused(why)) => {
-                refusal = why;
-                queries.remove(0);
-            }
-            Err(QueryError::Lost(why)) => return Err((why, PAUSE_AFTER_TIMEOUT)),
-        }
-    }
-    Err((refusal, PAUSE_AFTER_REFUSAL))
 }
 
 #[cfg(feature = "terminal")]

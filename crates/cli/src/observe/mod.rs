@@ -1,11 +1,17 @@
 //! A server or segment that `tare top`, `tare querystat` and `tare explain` query, whatever its product.
 
 mod about;
+#[cfg(feature = "history")]
+pub mod blocks;
 pub mod format;
 mod grant;
 #[cfg(any(feature = "history", feature = "terminal"))]
 pub mod innodb;
+#[cfg(any(feature = "history", feature = "terminal"))]
+mod limited_session;
 mod listener;
+#[cfg(any(feature = "history", feature = "terminal"))]
+pub mod lock_waits;
 mod process;
 pub mod sampling;
 pub mod status;
@@ -126,7 +132,8 @@ pub fn rows(session: &mut SqlSession, sql: &str) -> Result<Vec<Vec<Cell>>, Query
         Ok(Answer::Changed(_)) => Ok(Vec::new()),
         Err(error) => Err(match error.errno() {
             // The server shuts down, the session was killed, or the client library lost the connection.
-            1053 | 1077 | 1079 | 1152 | 1927 | 2000.. => QueryError::Lost(error.to_string()),
+            // MariaDB ends a statement that takes too long with 1969.
+            1053 | 1077 | 1079 | 1152 | 1927 | 1969 | 2000.. => QueryError::Lost(error.to_string()),
             errno => QueryError::Refused(explain_refusal(errno, &error.to_string())),
         }),
     }

@@ -2,19 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tare_mysql::metadata_lock::{conflicts, queues_behind};
-
 use super::sheet::{Measure, Sheet};
 use super::snapshot::{Figure, Row};
 use crate::observe::innodb::{Ids, InnodbReader};
+use crate::observe::lock_waits::{METADATA, TABLE_STATE, TABLES, WAITING, lock_waits};
 use crate::observe::{About, ObservedServer, Product, QueryError, text};
 use crate::output::Cell;
-
-/// Pending metadata locks, with the other holders and waiters of the same object.
-const METADATA: &str = "SELECT p.OWNER_THREAD_ID, h.OWNER_THREAD_ID, p.LOCK_TYPE, h.LOCK_TYPE, h.LOCK_STATUS \
-     FROM performance_schema.metadata_locks AS p JOIN performance_schema.metadata_locks AS h \
-     ON h.OBJECT_TYPE = p.OBJECT_TYPE AND h.OBJECT_SCHEMA <=> p.OBJECT_SCHEMA AND h.OBJECT_NAME <=> p.OBJECT_NAME \
-     AND h.OWNER_THREAD_ID <> p.OWNER_THREAD_ID WHERE p.LOCK_STATUS = 'PENDING'";
 
 const ROWS: &str =
     "SELECT REQUESTING_THREAD_ID, BLOCKING_THREAD_ID FROM performance_schema.data_lock_waits";
@@ -26,18 +19,21 @@ const INSTANCES: &str = "SELECT w.THREAD_ID, m.LOCKED_BY_THREAD_ID FROM performa
      JOIN performance_schema.rwlock_instances AS l ON l.OBJECT_INSTANCE_BEGIN = w.OBJECT_INSTANCE_BEGIN \
      WHERE w.END_EVENT_ID IS NULL AND l.WRITE_LOCKED_BY_THREAD_ID <> w.THREAD_ID";
 
-/// Sessions that wait for a lock of the server, by what they do. This is recorded whatever instruments are on.
-const WAITING: &str = "SELECT THREAD_ID, PROCESSLIST_STATE FROM performance_schema.threads WHERE PROCESSLIST_STATE LIKE 'Waiting for % lock' \
-     OR PROCESSLIST_STATE IN ('Waiting for table flush', 'User lock')";
-
 const METADATA_INSTRUMENT: &str = "SELECT ENABLED FROM performance_schema.setup_instruments WHERE NAME = 'wait/lock/metadata/sql/mdl'";
 
 /// The holder of a lock that no evidence names.
 const UNKNOWN: &str = "unknown";
 
 /// The queries of this module.
-pub fn queries() -> [&'static str; 5] {
-    [METADATA, ROWS, INSTANCES, WAITING, METADATA_INSTRUMENT]
+pub fn queries() -> [&'static str; 6] {
+    [
+        METADATA,
+        TABLES,
+        ROWS,
+        INSTANCES,
+        WAITING,
+        METADATA_INSTRUMENT,
+    ]
 }
 
 /// The blockers of each waiting thread: THREAD_IDs as text. Those of a thread whose holder is unknown are none.
@@ -160,7 +156,7 @@ fn read_blocked(
             Err(lost) => return Err(lost),
         };
         match query {
-            METADATA => blocked.add_metadata(&rows),
+            METADATA => blocked.add_lock_waits(&rows),
             _ => blocked.add_rows(&rows),
         }
     }
@@ -189,6 +185,11 @@ fn find_unknown(
     blocked: &mut Blocked,
 ) -> Result<Option<String>, QueryError> {
     let waiting = allow_refusal(observed.rows(WAITING))?;
+    let is_table_state =
+        |row: &Vec<Cell>| row.get(1).and_then(text).as_deref() == Some(TABLE_STATE);
+    if waiting.iter().any(is_table_state) {
+        blocked.add_lock_waits(&allow_refusal(observed.rows(TABLES))?);
+    }
     let mut states = Vec::new();
     for row in &waiting {
         let (id, state) = (row.first().and_then(text), row.get(1).and_then(text));
@@ -211,7 +212,8 @@ fn find_unknown(
         1 => "1 session waits for a lock whose holder is unknown".to_owned(),
         n => format!("{n} sessions wait for locks whose holders are unknown"),
     };
-    let is_metadata = |state: &String| state != "User lock" && state != "Waiting for table flush";
+    let others = ["User lock", "Waiting for table flush", TABLE_STATE];
+    let is_metadata = |state: &String| !others.contains(&state.as_str());
     let enabled = allow_refusal(observed.rows(METADATA_INSTRUMENT))?;
     let enabled = enabled.first().and_then(|row| text(row.first()?));
     match enabled.as_deref() {
@@ -284,88 +286,12 @@ impl Blocked {
         }
     }
 
-    /// Adds waits for metadata locks. The blockers are holders of conflicting locks or, if there are none,
-    /// sessions behind whose requests this one queues. The holder of another lock is unknown: it was not recorded.
-    fn add_metadata(&mut self, rows: &[Vec<Cell>]) {
-        let texts: Vec<Vec<String>> = (rows.iter())
-            .map(|row| {
-                row.iter()
-                    .map(|cell| text(cell).unwrap_or_default())
-                    .collect()
-            })
-            .collect();
-        for status in ["GRANTED", "PENDING"] {
-            let excludes = match status {
-                "GRANTED" => conflicts,
-                _ => queues_behind,
-            };
-            let mut blockers = Self::default();
-            for row in &texts {
-                let [waits, holds, wanted, held, has] = &row[..] else {
-                    continue;
-                };
-                if has == status && excludes(wanted, held) && !self.0.contains_key(waits) {
-                    blockers.add(waits.clone(), holds.clone());
-                }
-            }
-            for (waits, others) in blockers.0 {
-                for holds in others {
-                    self.add(waits.clone(), holds);
-                }
+    /// Adds waits for metadata locks or tables. The holder of another lock is unknown: it was not recorded.
+    fn add_lock_waits(&mut self, rows: &[Vec<Cell>]) {
+        for wait in lock_waits(rows) {
+            if let Some(holding) = wait.holding {
+                self.add(wait.waiting.to_string(), holding.to_string());
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_blocker_is_a_holder_or_else_a_waiting_session() {
-        let row = |words: [&str; 5]| words.map(|word| Cell::Text(word.into())).to_vec();
-        let mut blocked = Blocked::default();
-        // 1 reads; 2 alters and waits for 1; 3 reads and waits for 2.
-        blocked.add_metadata(&[
-            row(["2", "1", "EXCLUSIVE", "SHARED_READ", "GRANTED"]),
-            row(["2", "3", "EXCLUSIVE", "SHARED_READ", "PENDING"]),
-            row(["3", "1", "SHARED_READ", "SHARED_READ", "GRANTED"]),
-            row(["3", "2", "SHARED_READ", "SHARED_UPGRADABLE", "GRANTED"]),
-            row(["3", "2", "SHARED_READ", "EXCLUSIVE", "PENDING"]),
-        ]);
-        let blocked: Vec<_> = blocked.0.into_iter().collect();
-        assert_eq!(
-            blocked,
-            [
-                ("2".to_owned(), vec!["1".to_owned()]),
-                ("3".to_owned(), vec!["2".to_owned()])
-            ]
-        );
-    }
-
-    /// The first holder is not recorded: its lock is older than the instrument. 2 alters, 3 and 4 read.
-    #[test]
-    fn waits_for_a_holder_that_was_not_recorded_form_no_circle() {
-        let row = |words: [&str; 5]| words.map(|word| Cell::Text(word.into())).to_vec();
-        let mut blocked = Blocked::default();
-        let requests = [
-            ("2", "EXCLUSIVE"),
-            ("3", "SHARED_READ"),
-            ("4", "SHARED_READ"),
-        ];
-        let mut rows = Vec::new();
-        for (waits, wanted) in requests {
-            for (other, pending) in requests {
-                if waits != other {
-                    rows.push(row([waits, other, wanted, pending, "PENDING"]));
-                }
-            }
-            rows.push(row([waits, "2", wanted, "SHARED_UPGRADABLE", "GRANTED"]));
-        }
-        rows.retain(|row| row[0] != row[1]);
-        blocked.add_metadata(&rows);
-        let blocked: Vec<_> = blocked.0.into_iter().collect();
-        let by = |waits: &str, holds: &str| (waits.to_owned(), vec![holds.to_owned()]);
-        assert_eq!(blocked, [by("3", "2"), by("4", "2")]);
     }
 }

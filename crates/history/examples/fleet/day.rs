@@ -6,7 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use tare_reader::scheduler::State;
 
-use tare_history::{Error, GrowthRow, Moment, ROW_LOCK_WAIT, SUMS, Sample, Text, Writer};
+use tare_history::{
+    Block, Error, GrowthRow, Holder, HolderState, LockKind, Moment, Party, ROW_LOCK_WAIT, SUMS,
+    Sample, Text, Writer,
+};
 
 /// 2026-11-22 00:00 of UTC.
 const MIDNIGHT: u64 = 1_795_305_600;
@@ -122,6 +125,7 @@ impl Day {
                     samples: samples(hour),
                 };
                 writer.add_moment(&moment, Duration::from_secs(self.moments))?;
+                writer.add_blocks(blocks(hour).as_slice(), moment.at, self.moments as f64);
             }
             for minute in (0..60).step_by(self.growth as usize) {
                 let when = at(hour * 3600 + minute * 60);
@@ -262,6 +266,43 @@ fn samples(hour: u64) -> Vec<Sample> {
             ..thread(4, "report", 5, Some(WAITS[1].0))
         },
     ]
+}
+
+/// Who blocks thread 3 in an hour.
+fn blocks(hour: u64) -> Option<Block> {
+    let party = |thread_id: u64, user: &str, statement: usize| Party {
+        thread_id,
+        connection_id: Some(thread_id + 7),
+        user: Some(user.into()),
+        client: Some("10.0.0.7".into()),
+        digest: Some(digest(statement).into()),
+        text: None,
+    };
+    let (kind, party_of_holder, state) = match hour {
+        BLOCKED => (
+            LockKind::Metadata,
+            party(1, "batch", 7),
+            HolderState::Running,
+        ),
+        ROW_BLOCKED => (LockKind::Row, party(9, "batch", 3), HolderState::Sleeping),
+        _ => return None,
+    };
+    Some(Block {
+        kind,
+        object_schema: Some("shop".into()),
+        object: Some("orders".into()),
+        index_name: None,
+        lock_mode: None,
+        wait_ns: Some(1_000_000_000),
+        waiter: party(3, "app", 1),
+        holder: Some(Holder {
+            party: party_of_holder,
+            lock_mode: None,
+            state: Some(state),
+            state_ns: None,
+            transaction_ns: None,
+        }),
+    })
 }
 
 /// The state of thread 3 in an hour.
