@@ -10,6 +10,8 @@
 //! | client | a client's connection: its session and its commands |
 //! | resp | the protocol of Redis and Valkey |
 //! | memcache | the protocols of memcached |
+//! | postgres | the protocol of PostgreSQL |
+//! | session | a client's session, and what is common to the protocols |
 //! | request, text | a request's arguments; as text, and normalised |
 //! | descriptors | what is open under each file descriptor |
 //! | backend | what PostgreSQL's processes publish: wait events and roles |
@@ -43,9 +45,11 @@ mod descriptors;
 mod hooks;
 mod memcache;
 mod names;
+mod postgres;
 mod real;
 mod request;
 mod resp;
+mod session;
 mod start;
 mod text;
 

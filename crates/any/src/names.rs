@@ -30,6 +30,9 @@ pub struct Classes {
 /// The most names of threads that get a class of their own.
 const MAX_THREAD_CLASSES: usize = 64;
 
+/// What PostgreSQL calls a process that serves a client.
+const CLIENT_BACKEND: &str = "client backend";
+
 static CLASSES: OnceLock<Classes> = OnceLock::new();
 
 /// The program's classes; `None` before the start.
@@ -183,9 +186,14 @@ impl Classes {
             classes: kinds.iter().map(file).collect(),
             kind_of,
         });
+        // A thread of its own may be a session.
+        let session_name = match server {
+            Some(_) => CLIENT_BACKEND,
+            None => "client",
+        };
         let session = Class::new(
             Kind::Thread,
-            Box::leak(format!("thread/{program}/client").into_boxed_str()),
+            Box::leak(format!("thread/{program}/{session_name}").into_boxed_str()),
             "Sessions of clients.",
         );
         Self {
@@ -273,6 +281,9 @@ impl Classes {
 
     /// The class of threads with this name.
     pub fn thread(&self, name: &str) -> &'static Class {
+        if self.server_files.is_some() && name == CLIENT_BACKEND {
+            return self.session;
+        }
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(class) = threads.get(name) {
             return class;

@@ -10,7 +10,7 @@ use engine::{Config, StartError};
 use tare_image::{CommandProtocol, Linkage, engine_options, report_ignored};
 
 use crate::calls::run_unobserved;
-use crate::{backend, descriptors, memcache, names, resp};
+use crate::{backend, descriptors, memcache, names, postgres, resp};
 
 /// Threads and sessions: a server has at most 10,000 clients by default.
 const MAX_THREADS: usize = 12_288;
@@ -58,7 +58,7 @@ fn start(name: &str) -> Result<(), StartError> {
     let protocol = protocol_of(name);
     let mut config = Config::default();
     config.limits.threads = MAX_THREADS;
-    config.many_processes = protocol.is_none();
+    config.many_processes = protocol.is_none_or(|protocol| protocol.has_processes());
     for (option, value) in engine_options() {
         if let Err(error) = config.option(&option, &value) {
             report_ignored(error);
@@ -87,15 +87,18 @@ fn start(name: &str) -> Result<(), StartError> {
         match protocol {
             CommandProtocol::Redis => resp::commands::create(classes.program()),
             CommandProtocol::Memcached => memcache::commands::create(classes.program()),
+            CommandProtocol::Postgres => postgres::commands::create(classes.program()),
         }
         let _ = PROTOCOL.set(protocol);
-        MAY_DAEMONIZE.store(true, Ordering::Relaxed);
-        engine::follow_forks(true);
+        if !protocol.has_processes() {
+            MAY_DAEMONIZE.store(true, Ordering::Relaxed);
+            engine::follow_forks(true);
+        }
     }
     Ok(())
 }
 
-/// The protocol of a program, by its name. Redis, Valkey and their kin are recognised also by two functions
+/// The protocol of a program, by its name. Redis and PostgreSQL and their kin are recognised also by functions
 /// that they export for their modules.
 fn protocol_of(name: &str) -> Option<CommandProtocol> {
     let exports = |symbol: &CStr| {
@@ -103,7 +106,10 @@ fn protocol_of(name: &str) -> Option<CommandProtocol> {
         !unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) }.is_null()
     };
     let is_redis = || exports(c"processCommand") && exports(c"readQueryFromClient");
-    tare_image::command_protocol(name).or_else(|| is_redis().then_some(CommandProtocol::Redis))
+    let is_postgres = backend::is_postgres;
+    tare_image::command_protocol(name)
+        .or_else(|| is_redis().then_some(CommandProtocol::Redis))
+        .or_else(|| is_postgres().then_some(CommandProtocol::Postgres))
 }
 
 /// The program's name as instruments have it: how it was called, without `-server`.

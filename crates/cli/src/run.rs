@@ -52,7 +52,8 @@ use crate::serve_options::sampling;
 /// says why.
 ///
 /// Of any other program that uses the GNU C library dynamically, files, sockets, polls, sleeps and
-/// threads are recorded, and of Redis, Valkey and memcached also their commands. One line says what is recorded.
+/// threads are recorded, and of Redis, Valkey and memcached also their commands, of PostgreSQL its
+/// statements. One line says what is recorded.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

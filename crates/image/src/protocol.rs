@@ -115,6 +115,15 @@ pub enum CommandProtocol {
     Redis,
     /// Of memcached: text and binary.
     Memcached,
+    /// Of PostgreSQL.
+    Postgres,
+}
+
+impl CommandProtocol {
+    /// Whether a process of its own serves each connection.
+    pub fn has_processes(self) -> bool {
+        self == Self::Postgres
+    }
 }
 
 /// The protocol of a program of this short name.
@@ -122,6 +131,7 @@ pub fn command_protocol(short_name: &str) -> Option<CommandProtocol> {
     match short_name {
         "redis" | "valkey" | "keydb" | "redict" => Some(CommandProtocol::Redis),
         "memcached" => Some(CommandProtocol::Memcached),
+        "postgres" | "postmaster" => Some(CommandProtocol::Postgres),
         _ => None,
     }
 }

@@ -10,9 +10,10 @@ use libc::{sockaddr, sockaddr_storage, socklen_t};
 use super::open::open_other;
 use super::{Running, hooks};
 use crate::calls::observe;
-use crate::client::{Address, Client};
+use crate::client::Client;
 use crate::descriptors::{self, Access, Object};
 use crate::names::classes;
+use crate::session::Address;
 use crate::start;
 
 /// Reads an address by a function such as getsockname.
@@ -85,8 +86,8 @@ fn accept_with(listener: c_int, call: impl FnOnce() -> c_int) -> c_int {
         observe(|| {
             let Some(classes) = classes() else { return };
             let address = read_address(descriptor, libc::getpeername);
-            let client =
-                start::protocol().map(|protocol| Box::new(Client::new(&address, protocol)));
+            let client = start::protocol().and_then(|protocol| Client::new(&address, protocol));
+            let client = client.map(Box::new);
             put(descriptor, classes.client, &address, client);
         });
     }

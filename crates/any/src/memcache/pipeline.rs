@@ -15,8 +15,8 @@ use super::commands::{Command, Kind};
 use super::replies::{self, INVALID_ARGUMENTS, Outcome, Reply, UNKNOWN_COMMAND};
 use super::requests::{self, Arrival, Fault, Silence};
 use crate::calls::arrived;
-use crate::client::{MAX_PENDING, MAX_SPARE, MAX_STORED_BYTES, Protocol, Session, fail};
 use crate::request::Request;
+use crate::session::{MAX_PENDING, MAX_SPARE, MAX_STORED_BYTES, Protocol, Session, fail};
 
 /// A command that was read and has had no reply.
 struct Pending {
@@ -418,8 +418,8 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Address;
     use crate::memcache::commands;
+    use crate::session::Address;
 
     fn commands() -> Commands {
         commands::create("test");

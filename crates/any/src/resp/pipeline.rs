@@ -15,8 +15,8 @@ use super::commands::{self, Command, Effect};
 use super::replies::{self, Reply};
 use super::{requests, text};
 use crate::calls::arrived;
-use crate::client::{MAX_PENDING, MAX_SPARE, MAX_STORED_BYTES, Protocol, Session, fail};
 use crate::request::Request;
+use crate::session::{MAX_PENDING, MAX_SPARE, MAX_STORED_BYTES, Protocol, Session, fail};
 
 /// A command that was read and has had no reply.
 struct Pending {
@@ -392,7 +392,7 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Address;
+    use crate::session::Address;
 
     fn commands() -> Commands {
         commands::create("test");

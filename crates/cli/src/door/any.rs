@@ -1,5 +1,5 @@
 //! `tare run` of a program that is no MySQL or MariaDB server: libtare_any.so observes its calls of the C
-//! library, and the commands of Redis, Valkey and memcached.
+//! library, the commands of Redis, Valkey and memcached, and the statements of PostgreSQL.
 
 use std::ffi::OsString;
 use std::fs::Metadata;
@@ -97,6 +97,9 @@ fn remark(path: &Path) -> String {
         Some(CommandProtocol::Memcached) => {
             format!("{name}: commands, {CALLS} are recorded; not locks, UDP, TLS, {UNSEEN}")
         }
+        Some(CommandProtocol::Postgres) => format!(
+            "{name}: statements with users and databases, {CALLS} are recorded; not statements within functions, replication, TLS, {UNSEEN} {OF_THREADS}"
+        ),
         None => format!("{name}: {CALLS} are recorded; not {UNSEEN} {OF_THREADS}"),
     }
 }

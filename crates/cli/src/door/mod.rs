@@ -73,7 +73,7 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Plan, F
         Ok(None) if requirements.require && !has_read_protocol(&command[0]) => Err(Failure::new(
             NOT_SERVED,
             format!(
-                "{} is not a MySQL, MariaDB, Redis, Valkey or memcached server; if it is a script that starts one, name the server with --server PATH",
+                "{} is not a MySQL, MariaDB, Redis, Valkey, memcached or PostgreSQL server; if it is a script that starts one, name the server with --server PATH",
                 command[0].to_string_lossy()
             ),
         )),

@@ -4,6 +4,7 @@ mod client;
 mod hostile;
 mod memcached;
 mod postgres;
+mod postgres_statements;
 mod postgres_waits;
 mod processes;
 mod programs;

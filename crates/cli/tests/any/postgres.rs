@@ -104,7 +104,7 @@ impl Postgres {
     }
 
     /// The numbers of the only row.
-    fn numbers(&self, sql: &str) -> Vec<u64> {
+    pub fn numbers(&self, sql: &str) -> Vec<u64> {
         let output = self.query(sql);
         let numbers = output.split_whitespace();
         numbers
@@ -120,8 +120,13 @@ impl Postgres {
     }
 
     pub fn pgbench(&self, options: &[&str]) {
+        self.ordinary_pgbench(&[&["-f", "script"], options].concat());
+    }
+
+    /// pgbench with its own script, or these options' one.
+    pub fn ordinary_pgbench(&self, options: &[&str]) {
         let mut pgbench = command(self.directory.path(), programs().join("pgbench"));
-        let finished = finish(pgbench.args(["-n", "-f", "script"]).args(options));
+        let finished = finish(pgbench.arg("-n").args(options));
         assert_eq!(finished.code, Some(0), "{finished:?}");
     }
 

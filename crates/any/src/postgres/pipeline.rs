@@ -1,0 +1,587 @@
+//! The messages of a connection that wait for their replies, as statements.
+//!
+//! A statement begins when the message has arrived that contains it: a simple query, or the first of Parse,
+//! Bind, Describe and Execute. It ends when its completion was written. The server writes it with the other
+//! replies to the message or the pipeline, or as soon as its buffer is full. So several statements of one
+//! message begin together, and end one by one, as the commands of a pipeline do.
+//!
+//! Replies name no message: the server answers in the order of the messages. After an error it skips messages
+//! up to the next Sync, except after that of a simple query.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::{mem, ptr};
+
+use engine::Command as State;
+use engine::idle;
+
+use super::commands::{Commands, commands};
+use super::pending::{Pending, Rest, Step};
+use super::replies::{self, Reply};
+use super::requests::{self, Message};
+use super::running::{Copy, Running};
+use super::session::Parameters;
+use super::statements::{Budget, Names, Portal, Source, StoredText};
+use super::tokens;
+use super::transactions::Transactions;
+use crate::session::{MAX_PENDING, MAX_SPARE, Protocol, Session};
+
+/// The statements of a connection.
+pub struct Connection {
+    commands: &'static Commands,
+    requests: requests::Parser,
+    replies: replies::Parser,
+    is_open: bool,
+    /// Whether nothing is read any more.
+    is_lost: bool,
+    /// Whether the server skips messages up to a Sync.
+    is_skipping: bool,
+    /// Whether the server reads a COPY's data, and ignores Sync.
+    is_copying: bool,
+    pending: VecDeque<Pending>,
+    running: Option<Running>,
+    statements: Names<Source>,
+    portals: Names<Portal>,
+    budget: Budget,
+    parameters: Parameters,
+    transactions: Transactions,
+    session: Session,
+}
+
+impl Connection {
+    /// Those of a connection that has this session. `None` before the start.
+    pub fn new(session: Session) -> Option<Self> {
+        Some(Self {
+            commands: commands()?,
+            requests: requests::Parser::default(),
+            replies: replies::Parser::default(),
+            is_open: false,
+            is_lost: false,
+            is_skipping: false,
+            is_copying: false,
+            pending: VecDeque::new(),
+            running: None,
+            statements: Names::default(),
+            portals: Names::default(),
+            budget: Budget::default(),
+            parameters: Parameters::default(),
+            transactions: Transactions::default(),
+            session,
+        })
+    }
+}
+
+impl Protocol for Connection {
+    /// The process that accepts the connection does not serve it: see `receive`.
+    fn open(&mut self) {}
+
+    fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    fn receive(&mut self, bytes: &[u8]) {
+        if !mem::replace(&mut self.is_open, true) {
+            self.session.serve_by_thread();
+        }
+        let since = idle::now();
+        let mut parser = mem::take(&mut self.requests);
+        match parser.read(bytes, |message| self.arrive(message, since)) {
+            Ok(()) if !self.is_lost => self.requests = parser,
+            _ => self.lose_track(),
+        }
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        let mut parser = mem::take(&mut self.replies);
+        match parser.read(bytes, |reply| self.answer(&reply)) {
+            Ok(()) if !self.is_lost => self.replies = parser,
+            _ => self.lose_track(),
+        }
+    }
+
+    fn lose_track(&mut self) {
+        self.is_lost = true;
+        self.discard_running();
+        self.pending = VecDeque::new();
+        self.requests = requests::Parser::default();
+        self.replies = replies::Parser::default();
+        self.statements = Names::default();
+        self.portals = Names::default();
+        self.transactions = Transactions::default();
+        if self.is_open {
+            self.session.set_state(State::Sleep);
+        }
+    }
+}
+
+impl Connection {
+    /// A message has arrived.
+    fn arrive(&mut self, message: Message, since: u64) {
+        if self.is_lost {
+            return;
+        }
+        if self.pending.len() == MAX_PENDING {
+            return self.lose_track();
+        }
+        match message {
+            Message::Encryption => return self.replies.await_encryption(),
+            Message::Startup(parameters) => {
+                if !self.parameters.begin(&parameters) {
+                    self.lose_track();
+                }
+                return;
+            }
+            Message::Sync if self.is_copying => return,
+            Message::Sync => self.is_skipping = false,
+            Message::CopyEnd if mem::take(&mut self.is_copying) || self.pending.is_empty() => {
+                return;
+            }
+            _ if self.is_skipping => return,
+            _ => {}
+        }
+        let step = match message {
+            Message::Query(text) => self.query(text),
+            Message::Parse(name, text) => {
+                let source = self.source(text);
+                let change = self.statements.set(name, Some(Rc::clone(&source)));
+                Step::Parse(source, change)
+            }
+            Message::Bind(portal, statement) => {
+                let source = self.statements.get(statement);
+                let source = source.unwrap_or_else(|| self.unknown());
+                let new = Portal {
+                    source: Rc::clone(&source),
+                    is_suspended: false.into(),
+                };
+                Step::Bind(source, self.portals.set(portal, Some(Rc::new(new))))
+            }
+            Message::Describe(b'S', name) => {
+                let source = self.statements.get(name);
+                Step::Describe(source.unwrap_or_else(|| self.unknown()))
+            }
+            Message::Describe(_, name) => Step::Describe(Rc::clone(&self.portal(name).source)),
+            Message::Execute(portal) => Step::Execute(self.portal(portal)),
+            Message::Close(b'S', name) => Step::CloseStatement(self.statements.set(name, None)),
+            Message::Close(_, name) => Step::ClosePortal(self.portals.set(name, None)),
+            Message::Sync => Step::Sync,
+            Message::FunctionCall => Step::FunctionCall,
+            Message::CopyEnd => Step::CopyEnd,
+            Message::Encryption | Message::Startup(_) => return,
+        };
+        self.pending.push_back(Pending { step, since });
+        if self.pending.len() == 1 {
+            self.session.set_state(State::Query);
+            self.run_first();
+        }
+    }
+
+    /// A simple query, whose statements are separated.
+    fn query(&self, text: &[u8]) -> Step {
+        let Some(text) = self.parameters.decode(text) else {
+            return Step::Query(Some(self.unknown()), Rest::default());
+        };
+        match self.next_part(&text) {
+            Some((first, rest)) => {
+                let rest = (!rest.is_empty()).then(|| StoredText::new(rest, &self.budget));
+                Step::Query(Some(first), Rest { text: rest, at: 0 })
+            }
+            // An empty one.
+            None => Step::Query(Some(self.source_of(&text)), Rest::default()),
+        }
+    }
+
+    /// The first statement of a text that is not empty, and the text behind it.
+    fn next_part<'t>(&self, mut text: &'t str) -> Option<(Rc<Source>, &'t str)> {
+        while !text.is_empty() {
+            let (part, rest) = tokens::split(text, self.parameters.has_escapes());
+            let source = self.source_of(part);
+            if !ptr::eq(source.command, &self.commands.empty) {
+                return Some((source, rest));
+            }
+            text = rest;
+        }
+        None
+    }
+
+    fn source(&self, text: &[u8]) -> Rc<Source> {
+        match self.parameters.decode(text) {
+            Some(text) => self.source_of(tokens::trim(&text)),
+            None => self.unknown(),
+        }
+    }
+
+    fn source_of(&self, text: &str) -> Rc<Source> {
+        Source::new(
+            text,
+            self.parameters.has_escapes(),
+            self.commands,
+            &self.budget,
+        )
+    }
+
+    fn unknown(&self) -> Rc<Source> {
+        Source::unknown(self.commands, &self.budget)
+    }
+
+    fn portal(&self, name: &[u8]) -> Rc<Portal> {
+        self.portals.get(name).unwrap_or_else(|| {
+            Rc::new(Portal {
+                source: self.unknown(),
+                is_suspended: false.into(),
+            })
+        })
+    }
+
+    /// Begins the statement of the first message.
+    fn run_first(&mut self) {
+        while let Some(first) = self.pending.front() {
+            let source = match &first.step {
+                Step::CopyEnd => {
+                    self.pending.pop_front();
+                    continue;
+                }
+                Step::Query(None, _) => return,
+                Step::CloseStatement(_) | Step::ClosePortal(_) => return,
+                Step::Sync => return self.end_group(),
+                Step::FunctionCall => &self.unknown(),
+                Step::Query(Some(source), _)
+                | Step::Parse(source, _)
+                | Step::Bind(source, _)
+                | Step::Describe(source) => source,
+                Step::Execute(portal) => &portal.source,
+            };
+            if let Some(running) = &self.running
+                && Rc::ptr_eq(&running.source, source)
+            {
+                return;
+            }
+            let (source, since) = (Rc::clone(source), first.since);
+            self.end_group();
+            self.running = Some(self.start(source, since));
+            return;
+        }
+        self.end_group();
+        if self.pending.capacity() > MAX_SPARE {
+            self.pending = VecDeque::new();
+        }
+        self.session.set_state(State::Sleep);
+    }
+
+    /// Starts the statement of the first message.
+    fn start(&mut self, source: Rc<Source>, since: u64) -> Running {
+        let command = match self.pending.front().map(|first| &first.step) {
+            Some(Step::FunctionCall) => &self.commands.function_call,
+            Some(Step::Execute(portal)) if portal.is_suspended.get() => {
+                self.commands.of_tag("FETCH")
+            }
+            _ => source.command,
+        };
+        self.transactions.begin(self.commands, command);
+        Running::start(command, source, since, &mut self.session)
+    }
+
+    /// The running statement, or one that begins now: the server has answered it, whatever the text is.
+    fn take_running(&mut self) -> Running {
+        match self.running.take() {
+            Some(running) => running,
+            None => {
+                let since = self.pending.front().map_or(0, |first| first.since);
+                self.start(self.unknown(), since)
+            }
+        }
+    }
+
+    /// No Execute belongs to the running statement.
+    fn end_group(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.end_unexecuted(self.commands, &mut self.session);
+        }
+    }
+
+    fn discard_running(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.discard();
+        }
+    }
+
+    /// The server has answered.
+    fn answer(&mut self, reply: &Reply) {
+        if self.is_lost {
+            return;
+        }
+        match *reply {
+            Reply::Encryption(true) | Reply::CopyBoth => return self.lose_track(),
+            Reply::Encryption(false) => return,
+            Reply::Authenticated => return self.parameters.authenticate(&mut self.session),
+            Reply::Parameter(name, value) => {
+                return self.parameters.set(name, value, &mut self.session);
+            }
+            Reply::Warning => {
+                if let Some(running) = &mut self.running {
+                    running.warnings += 1;
+                }
+                return;
+            }
+            Reply::Error(state, message, rows) => return self.fail(state, message, rows),
+            Reply::Ready(state) => return self.end_request(state),
+            _ => {}
+        }
+        let Some(first) = self.pending.front() else {
+            return;
+        };
+        let is_query = matches!(first.step, Step::Query(..));
+        match (reply, &first.step) {
+            (Reply::Parsed, Step::Parse(..)) => {
+                if let Some(running) = &mut self.running {
+                    running.is_parsed = true;
+                }
+            }
+            (Reply::Bound, Step::Bind(..)) => {}
+            (Reply::Closed, Step::CloseStatement(_) | Step::ClosePortal(_)) => {}
+            (Reply::Description, Step::Describe(_)) => {}
+            // The rows of a simple query.
+            (Reply::Description, _) => return,
+            (Reply::CopyIn, _) => return self.begin_copy(),
+            (Reply::CopyOut, _) => {
+                if let Some(running) = &mut self.running {
+                    running.copy = Copy::Out;
+                }
+                return;
+            }
+            (Reply::FunctionResult, Step::FunctionCall) => return self.take_running().end(0, 0),
+            (&Reply::Complete(tag, rows), Step::Query(..)) => {
+                self.complete(tag, rows);
+                return self.run_next_part();
+            }
+            (&Reply::Complete(tag, rows), Step::Execute(portal)) => match portal.is_suspended.get()
+            {
+                true => self.take_running().end(rows, 0),
+                false => self.complete(tag, rows),
+            },
+            (&Reply::Suspended(rows), Step::Execute(portal)) => {
+                portal.is_suspended.set(true);
+                self.take_running().end(rows, 0);
+            }
+            (Reply::Empty, Step::Query(..) | Step::Execute(_)) => {
+                let running = self.take_running();
+                running.refine(&self.commands.empty);
+                running.end(0, 0);
+                if is_query {
+                    return;
+                }
+            }
+            _ => return self.lose_track(),
+        }
+        self.pending.pop_front();
+        self.run_first();
+    }
+
+    /// A statement is done, and this is its tag: `INSERT 0 5`.
+    fn complete(&mut self, tag: &[u8], sent: u64) {
+        let running = self.take_running();
+        let source = Rc::clone(&running.source);
+        let name = running.complete(self.commands, tag, sent);
+        self.transactions.follow(name, &source);
+    }
+
+    /// Begins the next statement of a simple query, if its text has one.
+    fn run_next_part(&mut self) {
+        let Some(Pending {
+            step: Step::Query(next, rest),
+            since,
+        }) = self.pending.front_mut()
+        else {
+            return;
+        };
+        let (mut rest, since) = (mem::take(rest), *since);
+        *next = None;
+        let text = rest.text.as_ref().map_or("", StoredText::as_str);
+        let Some((source, behind)) = self.next_part(&text[rest.at..]) else {
+            return;
+        };
+        rest.at = text.len() - behind.len();
+        self.running = Some(self.start(Rc::clone(&source), since));
+        if let Some(first) = self.pending.front_mut() {
+            first.step = Step::Query(Some(source), rest);
+        }
+    }
+
+    /// The server reads a COPY's data. It ignores the Syncs that come before its end.
+    fn begin_copy(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.copy = Copy::In;
+        }
+        let (mut is_first, mut is_copying) = (true, true);
+        self.pending.retain(|pending| match pending.step {
+            _ if mem::take(&mut is_first) => true,
+            Step::Sync => !is_copying,
+            Step::CopyEnd => !mem::take(&mut is_copying),
+            _ => true,
+        });
+        self.is_copying = is_copying;
+    }
+
+    /// The server has answered by an error.
+    fn fail(&mut self, state: &[u8], message: &[u8], rows: u64) {
+        self.is_copying = false;
+        self.transactions.fail();
+        let Some(first) = self.pending.front() else {
+            // The end of the connection.
+            return;
+        };
+        let since = first.since;
+        let (is_skipping, running) = match first.step {
+            Step::Query(..) | Step::FunctionCall => (false, Some(self.take_running())),
+            // The transaction of the statements before it could not be committed.
+            Step::Sync => {
+                let running = self.start(self.unknown(), since);
+                running.refine(self.commands.of_tag("COMMIT"));
+                (false, Some(running))
+            }
+            Step::CloseStatement(_) | Step::ClosePortal(_) | Step::CopyEnd => {
+                (true, self.running.take())
+            }
+            _ => (true, Some(self.take_running())),
+        };
+        if let Some(running) = running {
+            running.fail(state, self.parameters.decode(message).as_deref(), rows);
+        }
+        if let Some(first) = self.pending.front_mut()
+            && matches!(first.step, Step::Query(..))
+        {
+            first.step = Step::Query(None, Rest::default());
+        }
+        if is_skipping {
+            self.skip();
+            self.run_first();
+        }
+    }
+
+    /// The server skips messages up to the next Sync: what they would have changed is as before.
+    fn skip(&mut self) {
+        let is_sync = |pending: &Pending| matches!(pending.step, Step::Sync);
+        let end = self.pending.iter().position(is_sync);
+        self.is_skipping = end.is_none();
+        let end = end.unwrap_or(self.pending.len());
+        for number in (0..self.pending.len()).rev() {
+            self.swap(number);
+        }
+        // What follows the Sync is not skipped.
+        for number in end..self.pending.len() {
+            self.swap(number);
+        }
+        self.pending.drain(..end);
+    }
+
+    /// Undoes what a message changes, or does it again.
+    fn swap(&mut self, number: usize) {
+        match &mut self.pending[number].step {
+            Step::Parse(_, change) | Step::CloseStatement(change) => self.statements.swap(change),
+            Step::Bind(_, change) | Step::ClosePortal(change) => self.portals.swap(change),
+            _ => {}
+        }
+    }
+
+    /// The server waits for a request: the first one that ends so is done, and all before it.
+    fn end_request(&mut self, state: u8) {
+        self.discard_running();
+        self.transactions.settle(self.commands, state);
+        let ends = |pending: &Pending| {
+            matches!(
+                pending.step,
+                Step::Query(..) | Step::Sync | Step::FunctionCall
+            )
+        };
+        let end = self.pending.iter().position(ends);
+        self.pending.drain(..end.map_or(0, |end| end + 1));
+        // Portals end with their transaction.
+        if state == b'I' && self.pending.is_empty() {
+            self.portals.clear();
+        }
+        self.run_first();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Address, MAX_STORED_BYTES};
+
+    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+        let length = (body.len() as u32 + 4).to_be_bytes();
+        [&[kind], &length[..], body].concat()
+    }
+
+    fn connection() -> Connection {
+        super::super::commands::create("test");
+        let mut connection = Connection::new(Session::new(&Address::Unix, false)).expect("created");
+        connection.receive(b"\0\0\0\x10\0\x03\0\0user\0a\0\0");
+        connection
+    }
+
+    #[test]
+    fn a_client_that_reads_no_reply_takes_bounded_memory() {
+        let mut connection = connection();
+        let text = "SELECT 1;".repeat(5_000);
+        let query = message(b'Q', format!("{text}\0").as_bytes());
+        connection.receive(&query.repeat(1_000));
+        let stored = connection.budget.get();
+        assert!(stored <= MAX_STORED_BYTES && stored > MAX_STORED_BYTES / 2);
+        assert_eq!(connection.pending.len(), 1_000);
+        connection.send(&message(b'Z', b"I").repeat(1_000));
+        assert_eq!((connection.pending.len(), connection.budget.get()), (0, 0));
+        let parse = message(b'P', b"s\0SELECT 1\0\0\0");
+        connection.receive(&parse.repeat(MAX_PENDING));
+        assert_eq!(connection.pending.len(), MAX_PENDING);
+        connection.receive(&parse);
+        assert!(connection.is_lost && connection.pending.capacity() == 0);
+        assert_eq!(connection.budget.get(), 0);
+    }
+
+    #[test]
+    fn an_error_undoes_what_the_skipped_messages_changed() {
+        let mut connection = connection();
+        let parse = |text: &str| message(b'P', format!("s\0{text}\0\0\0").as_bytes());
+        let text = |connection: &Connection| {
+            connection
+                .statements
+                .get(b"s")
+                .map(|source| source.text().to_owned())
+        };
+        let sync = message(b'S', b"");
+        connection.receive(&[parse("SELECT 1"), sync.clone()].concat());
+        connection.send(&[message(b'1', b""), message(b'Z', b"I")].concat());
+        let skipped = [
+            message(b'C', b"Ss\0"),
+            parse("SELECT 2"),
+            parse("SELECT 3"),
+            sync.clone(),
+        ]
+        .concat();
+        connection.receive(&[&skipped[..], &message(b'C', b"Ss\0"), &sync].concat());
+        assert_eq!(text(&connection), None);
+        connection.send(
+            &[
+                message(b'3', b""),
+                message(b'E', b"C42601\0\0"),
+                message(b'Z', b"I"),
+            ]
+            .concat(),
+        );
+        // The first Close is done, and the second one, behind the Sync, is not skipped.
+        assert_eq!((text(&connection), connection.pending.len()), (None, 2));
+        connection.send(&[message(b'E', b"C42601\0\0"), message(b'Z', b"I")].concat());
+        assert_eq!((text(&connection), connection.pending.len()), (None, 0));
+        connection.receive(&[parse("SELECT 4"), parse("SELECT 5")].concat());
+        connection.send(&[message(b'1', b""), message(b'E', b"C42601\0\0")].concat());
+        assert_eq!(text(&connection).as_deref(), Some("SELECT 4"));
+        connection.receive(&parse("SELECT 6"));
+        assert!(connection.is_skipping);
+        connection.receive(&sync);
+        connection.send(&message(b'Z', b"I"));
+        assert_eq!(
+            (text(&connection).as_deref(), connection.pending.len()),
+            (Some("SELECT 4"), 0)
+        );
+    }
+}

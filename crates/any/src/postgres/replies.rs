@@ -1,0 +1,263 @@
+//! Reads what a client gets.
+
+use super::requests::NotUnderstood;
+
+/// The most bytes of a message that are stored.
+const MAX_BODY_BYTES: usize = 4096;
+
+/// What the server has sent.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reply<'b> {
+    /// The answer to a request for encryption: whether what follows is encrypted.
+    Encryption(bool),
+    /// The client is who it says.
+    Authenticated,
+    /// A parameter of the session has this value.
+    Parameter(&'b [u8], &'b [u8]),
+    /// Parse, Bind and Close are done.
+    Parsed,
+    Bound,
+    Closed,
+    /// The rows' columns, or that there are no rows.
+    Description,
+    /// A statement is done: its command tag, and how many rows were sent.
+    Complete(&'b [u8], u64),
+    /// An empty query is done.
+    Empty,
+    /// As many rows were sent as requested, and there may be more.
+    Suspended(u64),
+    /// An error: SQLSTATE and message, and how many rows were sent before.
+    Error(&'b [u8], &'b [u8], u64),
+    /// A warning.
+    Warning,
+    /// A COPY reads from the client, or writes to it.
+    CopyIn,
+    CopyOut,
+    /// The connection is a stream of replication.
+    CopyBoth,
+    /// A function has returned.
+    FunctionResult,
+    /// The server waits for a request; whether a transaction is open: `I`, `T` or `E`.
+    Ready(u8),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// A message's type and length follow.
+    #[default]
+    Header,
+    /// One byte follows.
+    Encryption,
+    /// The rest of a message of this type: how many bytes follow, and how many of them are stored.
+    Body(u8, usize, usize),
+}
+
+/// Reads replies, in parts of any size.
+#[derive(Debug, Default)]
+pub struct Parser {
+    state: State,
+    buffer: Vec<u8>,
+    /// Rows since the last statement's end.
+    rows: u64,
+}
+
+impl Parser {
+    /// The next byte answers a request for encryption.
+    pub fn await_encryption(&mut self) {
+        self.state = State::Encryption;
+    }
+
+    /// Reads bytes.
+    pub fn read(
+        &mut self,
+        mut bytes: &[u8],
+        mut report: impl FnMut(Reply),
+    ) -> Result<(), NotUnderstood> {
+        while !bytes.is_empty() {
+            match self.state {
+                State::Encryption => {
+                    self.state = State::Header;
+                    // An old server answers with an error message.
+                    if let [answer @ (b'S' | b'G' | b'N'), rest @ ..] = bytes {
+                        report(Reply::Encryption(*answer != b'N'));
+                        bytes = rest;
+                    }
+                }
+                State::Header => {
+                    let missing = 5 - self.buffer.len();
+                    let (part, rest) = bytes.split_at(missing.min(bytes.len()));
+                    bytes = rest;
+                    if part.len() == 5 {
+                        self.begin_body([0, 1, 2, 3, 4].map(|at| part[at]))?;
+                    } else {
+                        self.buffer.extend_from_slice(part);
+                        if self.buffer.len() < 5 {
+                            return Ok(());
+                        }
+                        let header = [0, 1, 2, 3, 4].map(|at| self.buffer[at]);
+                        self.buffer.clear();
+                        self.begin_body(header)?;
+                    }
+                    if let State::Body(kind, 0, _) = self.state {
+                        self.end_body(kind, &[], &mut report)?;
+                    }
+                }
+                State::Body(kind, left, stored) => {
+                    let (part, rest) = bytes.split_at(left.min(bytes.len()));
+                    bytes = rest;
+                    let is_complete = part.len() == left;
+                    if is_complete && self.buffer.is_empty() {
+                        self.end_body(kind, &part[..stored], &mut report)?;
+                        continue;
+                    }
+                    let new = part.len().min(stored);
+                    self.buffer.extend_from_slice(&part[..new]);
+                    self.state = State::Body(kind, left - part.len(), stored - new);
+                    if is_complete {
+                        let body = std::mem::take(&mut self.buffer);
+                        self.end_body(kind, &body, &mut report)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_body(&mut self, [kind, length @ ..]: [u8; 5]) -> Result<(), NotUnderstood> {
+        let length = u32::from_be_bytes(length);
+        let left = (length as usize)
+            .checked_sub(4)
+            .filter(|_| length <= i32::MAX as u32)
+            .ok_or(NotUnderstood)?;
+        let stored = match kind {
+            // Rows are many, and only counted.
+            b'D' => {
+                self.rows += 1;
+                0
+            }
+            b'C' | b'E' | b'N' | b'S' | b'R' | b'Z' => MAX_BODY_BYTES,
+            _ if !kind.is_ascii_alphanumeric() => return Err(NotUnderstood),
+            _ => 0,
+        };
+        self.state = State::Body(kind, left, stored.min(left));
+        Ok(())
+    }
+
+    fn end_body(
+        &mut self,
+        kind: u8,
+        body: &[u8],
+        report: &mut impl FnMut(Reply),
+    ) -> Result<(), NotUnderstood> {
+        self.state = State::Header;
+        let reply = match kind {
+            b'R' if body == [0; 4] => Reply::Authenticated,
+            b'S' => {
+                let mut texts = body.split(|&byte| byte == 0);
+                match (texts.next(), texts.next()) {
+                    (Some(name), Some(value)) => Reply::Parameter(name, value),
+                    _ => return Err(NotUnderstood),
+                }
+            }
+            b'1' => Reply::Parsed,
+            b'2' => Reply::Bound,
+            b'3' => Reply::Closed,
+            b'T' | b'n' => Reply::Description,
+            b'C' => {
+                let tag = body.split(|&byte| byte == 0).next().unwrap_or_default();
+                Reply::Complete(tag, self.take_rows())
+            }
+            b'I' => Reply::Empty,
+            b's' => Reply::Suspended(self.take_rows()),
+            b'E' => {
+                let field = |kind| field(body, kind).unwrap_or_default();
+                Reply::Error(field(b'C'), field(b'M'), self.take_rows())
+            }
+            b'N' => match field(body, b'V').or(field(body, b'S')) {
+                Some(b"WARNING") => Reply::Warning,
+                _ => return Ok(()),
+            },
+            b'G' => Reply::CopyIn,
+            b'H' => Reply::CopyOut,
+            b'W' => Reply::CopyBoth,
+            b'V' => Reply::FunctionResult,
+            b'Z' => Reply::Ready(*body.first().ok_or(NotUnderstood)?),
+            _ => return Ok(()),
+        };
+        report(reply);
+        Ok(())
+    }
+
+    fn take_rows(&mut self) -> u64 {
+        std::mem::take(&mut self.rows)
+    }
+}
+
+/// The text of a field of an error or a notice.
+fn field(body: &[u8], kind: u8) -> Option<&[u8]> {
+    let mut fields = body.split(|&byte| byte == 0);
+    fields.find_map(|field| field.strip_prefix(&[kind]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+        let length = (body.len() as u32 + 4).to_be_bytes();
+        [&[kind], &length[..], body].concat()
+    }
+
+    #[test]
+    fn replies_are_read_in_parts_of_every_size() {
+        let long = vec![b'x'; 10_000];
+        let bytes = [
+            b"N".to_vec(),
+            message(b'R', &[0, 0, 0, 5, 1, 2, 3, 4]),
+            message(b'R', &[0; 4]),
+            message(b'S', b"client_encoding\0UTF8\0"),
+            message(b'K', &[1; 8]),
+            message(b'Z', b"I"),
+            message(b'1', b""),
+            message(b'2', b""),
+            message(b't', &[0; 6]),
+            message(b'T', &long),
+            message(b'D', &long),
+            message(b'D', b""),
+            message(b'C', b"SELECT 2\0"),
+            message(b'N', b"SWARNUNG\0VWARNING\0C01000\0Mx\0\0"),
+            message(b'N', b"SNOTICE\0VNOTICE\0C00000\0Mx\0\0"),
+            message(b'D', b""),
+            message(b'E', b"SERROR\0VERROR\0C22012\0Mdivision by zero\0\0"),
+            message(b'Z', b"E"),
+            message(b'G', &[0; 3]),
+            message(b'd', &long),
+            message(b'I', b""),
+            message(b's', b""),
+        ]
+        .concat();
+        let mut first = None;
+        for size in [1, 2, 3, 7, 8192, bytes.len()] {
+            let mut parser = Parser::default();
+            parser.await_encryption();
+            let mut all = Vec::new();
+            for part in bytes.chunks(size) {
+                let result = parser.read(part, |reply| all.push(format!("{reply:?}")));
+                assert!(result.is_ok() && parser.buffer.len() <= MAX_BODY_BYTES);
+            }
+            assert_eq!(all.len(), 14, "{all:?}");
+            let tag = format!("{:?}", Reply::Complete(b"SELECT 2", 2));
+            let error = format!("{:?}", Reply::Error(b"22012", b"division by zero", 1));
+            assert!(all.contains(&tag) && all.contains(&error), "{all:?}");
+            assert_eq!(&all, first.get_or_insert_with(|| all.clone()));
+        }
+        for bytes in [
+            &b"\x16\x03\x01\0\0"[..],
+            b"C\0\0\0\x03",
+            b"C\xff\0\0\0",
+            b"Z\0\0\0\x04",
+        ] {
+            assert!(Parser::default().read(bytes, |_| {}).is_err(), "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Reads what a client sends: packets before the session begins, then messages with a type.
+
+/// The most bytes of a message that are stored. Of a longer text the first part is read.
+const MAX_BODY_BYTES: usize = 1 << 16;
+/// The longest packet before the session begins.
+const MAX_STARTUP_BYTES: usize = 10_000;
+/// Bytes of other messages that are stored: names.
+const MAX_NAMES_BYTES: usize = 512;
+
+/// Codes of the packets that have no version.
+const CANCEL: u32 = 80_877_102;
+const TLS: u32 = 80_877_103;
+const GSS: u32 = 80_877_104;
+
+/// Bytes that are not understood.
+#[derive(Debug)]
+pub struct NotUnderstood;
+
+/// What a client has sent.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Message<'b> {
+    /// It requests encryption. The answer is one byte.
+    Encryption,
+    /// The session's parameters: names and values.
+    Startup(Vec<(&'b [u8], &'b [u8])>),
+    /// A simple query.
+    Query(&'b [u8]),
+    /// A statement's name and text.
+    Parse(&'b [u8], &'b [u8]),
+    /// A portal's and a statement's name.
+    Bind(&'b [u8], &'b [u8]),
+    /// The kind (`S`tatement or `P`ortal) and name of what is described or closed.
+    Describe(u8, &'b [u8]),
+    Close(u8, &'b [u8]),
+    /// A portal's name.
+    Execute(&'b [u8]),
+    Sync,
+    FunctionCall,
+    /// CopyDone and CopyFail.
+    CopyEnd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Before the session begins.
+    Startup,
+    /// A message's type and length follow.
+    Header,
+    /// The rest of a message of this type: how many bytes follow, and how many of them are stored.
+    Body(u8, usize, usize),
+}
+
+/// Reads requests, in parts of any size.
+#[derive(Debug)]
+pub struct Parser {
+    state: State,
+    buffer: Vec<u8>,
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self {
+            state: State::Startup,
+            buffer: Vec::new(),
+        }
+    }
+}
+
+impl Parser {
+    /// Reads bytes.
+    pub fn read(
+        &mut self,
+        mut bytes: &[u8],
+        mut report: impl FnMut(Message),
+    ) -> Result<(), NotUnderstood> {
+        loop {
+            match self.state {
+                State::Startup => {
+                    if !self.read_startup(&mut bytes, &mut report)? {
+                        return Ok(());
+                    }
+                }
+                State::Header => {
+                    let header = match (self.buffer.is_empty(), bytes.split_first_chunk::<5>()) {
+                        (true, Some((header, rest))) => {
+                            bytes = rest;
+                            *header
+                        }
+                        _ => {
+                            if !self.fill(5, &mut bytes) {
+                                return Ok(());
+                            }
+                            let header = [0, 1, 2, 3, 4].map(|at| self.buffer[at]);
+                            self.buffer.clear();
+                            header
+                        }
+                    };
+                    self.begin_body(header)?;
+                }
+                State::Body(kind, left, stored) => {
+                    let (part, rest) = bytes.split_at(left.min(bytes.len()));
+                    let is_complete = part.len() == left;
+                    if is_complete && self.buffer.is_empty() {
+                        self.state = State::Header;
+                        read_message(kind, &part[..stored], stored < left, &mut report)?;
+                    } else {
+                        let new = part.len().min(stored);
+                        self.buffer.extend_from_slice(&part[..new]);
+                        if !is_complete {
+                            self.state = State::Body(kind, left - part.len(), stored - new);
+                            return Ok(());
+                        }
+                        self.state = State::Header;
+                        let body = std::mem::take(&mut self.buffer);
+                        // What is not stored is at the end.
+                        read_message(kind, &body, new < part.len(), &mut report)?;
+                    }
+                    bytes = rest;
+                }
+            }
+        }
+    }
+
+    /// Fills the buffer up to this size. False: more bytes have to come.
+    fn fill(&mut self, size: usize, bytes: &mut &[u8]) -> bool {
+        let missing = size.saturating_sub(self.buffer.len());
+        let (part, rest) = bytes.split_at(missing.min(bytes.len()));
+        self.buffer.extend_from_slice(part);
+        *bytes = rest;
+        self.buffer.len() >= size
+    }
+
+    /// False: more bytes have to come.
+    fn read_startup(
+        &mut self,
+        bytes: &mut &[u8],
+        report: &mut impl FnMut(Message),
+    ) -> Result<bool, NotUnderstood> {
+        if !self.fill(8, bytes) {
+            return Ok(false);
+        }
+        let word = |buffer: &[u8], at: usize| {
+            u32::from_be_bytes([0, 1, 2, 3].map(|byte| buffer[at + byte]))
+        };
+        let length = word(&self.buffer, 0) as usize;
+        if !(8..=MAX_STARTUP_BYTES).contains(&length) {
+            return Err(NotUnderstood);
+        }
+        if !self.fill(length, bytes) {
+            return Ok(false);
+        }
+        let packet = std::mem::take(&mut self.buffer);
+        match word(&packet, 4) {
+            TLS | GSS => report(Message::Encryption),
+            CANCEL => return Err(NotUnderstood),
+            version if version >> 16 == 3 => {
+                self.state = State::Header;
+                let mut fields = packet[8..].split(|&byte| byte == 0);
+                let mut parameters = Vec::new();
+                while let (Some(name), Some(value)) = (fields.next(), fields.next())
+                    && !name.is_empty()
+                {
+                    parameters.push((name, value));
+                }
+                report(Message::Startup(parameters));
+            }
+            _ => return Err(NotUnderstood),
+        }
+        Ok(true)
+    }
+
+    fn begin_body(&mut self, [kind, length @ ..]: [u8; 5]) -> Result<(), NotUnderstood> {
+        let length = u32::from_be_bytes(length);
+        let stored = match kind {
+            b'Q' | b'P' => MAX_BODY_BYTES,
+            b'B' | b'D' | b'C' | b'E' => MAX_NAMES_BYTES,
+            // Among them p: passwords.
+            b'S' | b'H' | b'F' | b'X' | b'd' | b'c' | b'f' | b'p' => 0,
+            _ => return Err(NotUnderstood),
+        };
+        // A length counts its own four bytes.
+        let left = (length as usize)
+            .checked_sub(4)
+            .filter(|_| length <= i32::MAX as u32)
+            .ok_or(NotUnderstood)?;
+        self.state = State::Body(kind, left, stored.min(left));
+        Ok(())
+    }
+}
+
+/// A message is complete.
+fn read_message(
+    kind: u8,
+    body: &[u8],
+    is_cut: bool,
+    report: &mut impl FnMut(Message),
+) -> Result<(), NotUnderstood> {
+    // A text ends with a zero.
+    fn take<'b>(body: &mut &'b [u8]) -> Option<&'b [u8]> {
+        let end = body.iter().position(|&byte| byte == 0)?;
+        let (text, rest) = (&body[..end], &body[end + 1..]);
+        *body = rest;
+        Some(text)
+    }
+    let mut rest = body;
+    let mut text = || match take(&mut rest) {
+        None if is_cut => Ok(std::mem::take(&mut rest)),
+        text => text.ok_or(NotUnderstood),
+    };
+    let message = match kind {
+        b'Q' => Message::Query(text()?),
+        b'P' => Message::Parse(text()?, text()?),
+        b'B' => Message::Bind(text()?, text()?),
+        b'E' => Message::Execute(text()?),
+        b'D' | b'C' => {
+            let (&object, mut name) = body.split_first().ok_or(NotUnderstood)?;
+            let name = take(&mut name).ok_or(NotUnderstood)?;
+            match kind {
+                b'D' => Message::Describe(object, name),
+                _ => Message::Close(object, name),
+            }
+        }
+        b'S' => Message::Sync,
+        b'F' => Message::FunctionCall,
+        b'c' | b'f' => Message::CopyEnd,
+        _ => return Ok(()),
+    };
+    report(message);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+        let length = (body.len() as u32 + 4).to_be_bytes();
+        [&[kind], &length[..], body].concat()
+    }
+
+    fn packet(code: u32, body: &[u8]) -> Vec<u8> {
+        let length = (body.len() as u32 + 8).to_be_bytes();
+        [&length[..], &code.to_be_bytes(), body].concat()
+    }
+
+    /// What is read of bytes in parts of this size.
+    fn read(bytes: &[u8], size: usize) -> Result<Vec<String>, NotUnderstood> {
+        let mut parser = Parser::default();
+        let mut all = Vec::new();
+        for part in bytes.chunks(size) {
+            parser.read(part, |message| all.push(print(&message)))?;
+            assert!(parser.buffer.len() <= MAX_BODY_BYTES);
+        }
+        Ok(all)
+    }
+
+    fn print(message: &Message) -> String {
+        let text = |bytes: &[u8]| {
+            String::from_utf8_lossy(bytes)
+                .chars()
+                .take(20)
+                .collect::<String>()
+        };
+        match message {
+            Message::Startup(parameters) => parameters
+                .iter()
+                .map(|(name, value)| format!("{}={} ", text(name), text(value)))
+                .collect(),
+            Message::Query(query) => format!("Q {} {}", text(query), query.len()),
+            Message::Parse(a, b) => format!("P {} {}", text(a), text(b)),
+            Message::Bind(a, b) => format!("B {} {}", text(a), text(b)),
+            Message::Describe(kind, name) => format!("D {} {}", char::from(*kind), text(name)),
+            Message::Close(kind, name) => format!("C {} {}", char::from(*kind), text(name)),
+            Message::Execute(name) => format!("E {}", text(name)),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn messages_are_read_in_parts_of_every_size() {
+        let long = [&vec![b'x'; 100_000][..], b"\0"].concat();
+        let bytes = [
+            packet(TLS, b""),
+            packet(GSS, b""),
+            packet(
+                3 << 16,
+                b"user\0alice\0database\0\0application_name\0x y\0\0",
+            ),
+            message(b'p', b"geheim\0"),
+            message(b'Q', b"SELECT 1\0"),
+            message(b'Q', b"\0"),
+            message(b'P', b"s\0SELECT $1\0\0\0"),
+            message(b'B', &[b"p\0s\0", &long[..]].concat()),
+            message(b'D', b"Pp\0"),
+            message(b'E', b"p\0\0\0\0\0"),
+            message(b'C', b"Ss\0"),
+            message(b'H', b""),
+            message(b'S', b""),
+            message(b'Q', &long),
+            message(b'd', &long),
+            message(b'c', b""),
+            message(b'F', &long),
+            message(b'X', b""),
+        ]
+        .concat();
+        for size in [1, 2, 3, 7, 8192, 65_535, 65_536, bytes.len()] {
+            let expected = [
+                "Encryption",
+                "Encryption",
+                "user=alice database= application_name=x y ",
+                "Q SELECT 1 8",
+                "Q  0",
+                "P s SELECT $1",
+                "B p s",
+                "D P p",
+                "E p",
+                "C S s",
+                "Sync",
+                "Q xxxxxxxxxxxxxxxxxxxx 65536",
+                "CopyEnd",
+                "FunctionCall",
+            ];
+            assert_eq!(read(&bytes, size).expect("understood"), expected, "{size}");
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_not_understood() {
+        let startup = packet(3 << 16, b"user\0a\0\0");
+        for bytes in [
+            &[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc][..],
+            b"GET / HTTP/1.1\r\n\r\n",
+            &packet(2 << 16, &[0; 288]),
+            &packet(CANCEL, &[0; 8]),
+            &packet(3 << 16, &[b'x'; 10_000]),
+            &[startup.clone(), b"Q\0\0\0\x03".to_vec()].concat(),
+            &[startup.clone(), b"Q\xff\xff\xff\xff".to_vec()].concat(),
+            &[startup.clone(), message(b'Q', b"no zero")].concat(),
+            &[startup.clone(), message(b'B', b"p\0s")].concat(),
+            &[startup.clone(), message(b'D', b"")].concat(),
+            &[startup.clone(), message(b'!', b"")].concat(),
+        ] {
+            for size in [1, 5, bytes.len()] {
+                assert!(read(bytes, size).is_err(), "{bytes:?}");
+            }
+        }
+    }
+}

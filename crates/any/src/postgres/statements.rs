@@ -1,0 +1,218 @@
+//! The statements of a connection: their texts, and prepared statements and portals by their names.
+
+use std::cell::{Cell, OnceCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use foldhash::fast::FixedState;
+
+use super::commands::{self, Command, Commands};
+use super::shape;
+use super::tokens::Tokens;
+use crate::session::MAX_STORED_BYTES;
+
+/// The most prepared statements, and the most portals, whose texts are stored.
+const MAX_NAMES: usize = 4096;
+
+/// Bytes of memory that the texts of a connection take.
+pub type Budget = Rc<Cell<usize>>;
+
+/// A text that is stored, if the connection's texts have space for it.
+pub struct StoredText {
+    text: String,
+    budget: Budget,
+}
+
+impl StoredText {
+    pub fn new(text: &str, budget: &Budget) -> Self {
+        let total = budget.get() + text.len();
+        let text = match total <= MAX_STORED_BYTES {
+            true => text,
+            false => "",
+        };
+        budget.set(budget.get() + text.len());
+        Self {
+            text: text.to_owned(),
+            budget: Rc::clone(budget),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Drop for StoredText {
+    fn drop(&mut self) {
+        self.budget.set(self.budget.get() - self.text.len());
+    }
+}
+
+/// A statement that a client has sent.
+pub struct Source {
+    /// Empty: it is not read.
+    text: StoredText,
+    /// By its first words.
+    pub command: &'static Command,
+    /// Whether literals are not stored.
+    pub is_secret: bool,
+    has_escapes: bool,
+    shape: OnceCell<String>,
+}
+
+impl Source {
+    pub fn new(
+        text: &str,
+        has_escapes: bool,
+        commands: &'static Commands,
+        budget: &Budget,
+    ) -> Rc<Self> {
+        let text = text.trim();
+        let command = commands.of_text(text, has_escapes);
+        Rc::new(Self {
+            text: StoredText::new(text, budget),
+            command,
+            is_secret: command.is_secret || commands::has_password(text),
+            has_escapes,
+            shape: OnceCell::new(),
+        })
+    }
+
+    /// One whose text is not read.
+    pub fn unknown(commands: &'static Commands, budget: &Budget) -> Rc<Self> {
+        Rc::new(Self {
+            text: StoredText::new("", budget),
+            command: &commands.other,
+            is_secret: false,
+            has_escapes: false,
+            shape: OnceCell::new(),
+        })
+    }
+
+    pub fn has_text(&self) -> bool {
+        !self.text.as_str().is_empty()
+    }
+
+    /// Its text, with `?` in place of literals if some may be secret.
+    pub fn text(&self) -> &str {
+        match self.is_secret {
+            true => self.shape(),
+            false => self.text.as_str(),
+        }
+    }
+
+    /// Its normalised text.
+    pub fn shape(&self) -> &str {
+        self.shape.get_or_init(|| {
+            let mut shape = String::new();
+            shape::write(self.text.as_str(), self.has_escapes, &mut shape);
+            shape
+        })
+    }
+
+    pub fn tokens(&self) -> Tokens<'_> {
+        Tokens::new(self.text.as_str(), self.has_escapes)
+    }
+
+    /// Whether it is a COPY that reads a file of the server, or what a client sends.
+    pub fn copies_in(&self) -> bool {
+        commands::has_word(self.tokens(), "from")
+    }
+}
+
+/// A portal: a statement that Bind has given its parameters.
+pub struct Portal {
+    pub source: Rc<Source>,
+    /// Whether an Execute has returned some of its rows, and there may be more.
+    pub is_suspended: Cell<bool>,
+}
+
+/// What has names.
+pub struct Names<T> {
+    map: HashMap<Box<[u8]>, Rc<T>, FixedState>,
+}
+
+impl<T> Default for Names<T> {
+    fn default() -> Self {
+        Self {
+            map: HashMap::default(),
+        }
+    }
+}
+
+/// A change of a name, which can be undone.
+pub struct Change<T> {
+    name: Box<[u8]>,
+    /// What the name has before the change; if the change is undone, what it has after it.
+    other: Option<Rc<T>>,
+}
+
+impl<T> Names<T> {
+    pub fn get(&self, name: &[u8]) -> Option<Rc<T>> {
+        self.map.get(name).cloned()
+    }
+
+    /// Gives a name another value; `None` = none.
+    pub fn set(&mut self, name: &[u8], value: Option<Rc<T>>) -> Change<T> {
+        let name: Box<[u8]> = name.into();
+        let before = match value {
+            Some(value) if self.map.len() < MAX_NAMES || self.map.contains_key(&name) => {
+                self.map.insert(name.clone(), value)
+            }
+            _ => self.map.remove(&name),
+        };
+        Change {
+            name,
+            other: before,
+        }
+    }
+
+    /// Undoes a change, or does it again. Later ones are undone before, and done again after it.
+    pub fn swap(&mut self, change: &mut Change<T>) {
+        let now = self.map.remove(&change.name);
+        if let Some(other) = std::mem::replace(&mut change.other, now) {
+            self.map.insert(change.name.clone(), other);
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.map.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_take_bounded_memory_and_names_can_be_undone() {
+        let budget = Budget::default();
+        let text = "x".repeat(100_000);
+        let texts: Vec<_> = (0..20).map(|_| StoredText::new(&text, &budget)).collect();
+        assert!(budget.get() <= MAX_STORED_BYTES && budget.get() > MAX_STORED_BYTES / 2);
+        assert!(texts[0].as_str() == text && texts[19].as_str().is_empty());
+        drop(texts);
+        assert_eq!(budget.get(), 0);
+
+        let mut names = Names::default();
+        drop(names.set(b"a", Some(Rc::new(1))));
+        let mut first = names.set(b"a", Some(Rc::new(2)));
+        let mut second = names.set(b"b", Some(Rc::new(3)));
+        let mut third = names.set(b"a", None);
+        assert_eq!(names.get(b"a"), None);
+        names.swap(&mut third);
+        assert_eq!(names.get(b"a").as_deref(), Some(&2));
+        names.swap(&mut second);
+        assert_eq!(names.get(b"b"), None);
+        names.swap(&mut first);
+        assert_eq!(names.get(b"a").as_deref(), Some(&1));
+        names.swap(&mut second);
+        names.swap(&mut third);
+        assert_eq!(names.get(b"b").as_deref(), Some(&3));
+        assert_eq!(names.get(b"a"), None);
+        for number in 0..5_000u32 {
+            drop(names.set(&number.to_le_bytes(), Some(Rc::new(0))));
+        }
+        assert_eq!(names.map.len(), MAX_NAMES);
+    }
+}

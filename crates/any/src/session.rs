@@ -1,0 +1,160 @@
+//! A client's session, and what is common to the protocols.
+
+use std::net::IpAddr;
+
+use engine::Command as State;
+use engine::statement::Statement;
+use engine::thread::{self, ConnectionType};
+
+use crate::names::classes;
+
+/// The most commands of a connection that have no reply yet. A client that sends more and reads nothing
+/// must not fill the memory; its further commands are not read.
+pub const MAX_PENDING: usize = 1 << 16;
+/// The most bytes of memory for their arguments. Further commands have no text.
+pub const MAX_STORED_BYTES: usize = 1 << 20;
+/// An empty list of pending commands keeps the memory for so many.
+pub const MAX_SPARE: usize = 1024;
+
+/// One end of a socket.
+pub enum Address {
+    /// IP address and port.
+    Ip(IpAddr, u16),
+    /// A Unix socket.
+    Unix,
+    /// Of another family.
+    Other,
+}
+
+impl Address {
+    pub fn connection_type(&self) -> ConnectionType {
+        match self {
+            Self::Ip(..) => ConnectionType::TcpIp,
+            Self::Unix | Self::Other => ConnectionType::Socket,
+        }
+    }
+}
+
+/// What a client sends and gets, as commands. All functions are called in the client's session.
+pub trait Protocol {
+    /// The connection begins.
+    fn open(&mut self);
+    /// The program has read these bytes.
+    fn receive(&mut self, bytes: &[u8]);
+    /// The program has written these bytes.
+    fn send(&mut self, bytes: &[u8]);
+    /// From now on nothing is read. Commands without a reply end.
+    fn lose_track(&mut self);
+    /// Whether nothing is read any more.
+    fn is_lost(&self) -> bool;
+    /// Whether all commands that run may end without a reply.
+    fn is_quiet(&self) -> bool {
+        false
+    }
+    /// The thread that serves a quiet connection has polled again.
+    fn end_quiet(&mut self) {}
+}
+
+/// A client's session in the segment, as its commands change it.
+pub struct Session {
+    /// Whether the session has a place of its own: a statement can run there while others run elsewhere.
+    is_recorded: bool,
+    connection_type: ConnectionType,
+    host: String,
+    user: Option<String>,
+    /// Buffers.
+    text: String,
+    shape: String,
+}
+
+impl Session {
+    pub fn new(address: &Address, is_recorded: bool) -> Self {
+        let host = match address {
+            Address::Ip(ip, _) if !ip.is_loopback() => ip.to_string(),
+            Address::Ip(..) | Address::Unix | Address::Other => "localhost".to_owned(),
+        };
+        Self {
+            is_recorded,
+            connection_type: address.connection_type(),
+            host,
+            user: None,
+            text: String::new(),
+            shape: String::new(),
+        }
+    }
+
+    /// Whether a statement can run in it while others run elsewhere.
+    pub fn is_recorded(&self) -> bool {
+        self.is_recorded
+    }
+
+    /// The calling thread serves the connection and nothing else. Its process's number is the connection's.
+    pub fn serve_by_thread(&self) {
+        let Some(classes) = classes() else { return };
+        // From here on it has a place, as a child of the thread that forked.
+        if thread::id() != 0 {
+            thread::register(classes.session);
+            thread::set_processlist_id(std::process::id().into());
+            thread::set_connection_type(self.connection_type);
+        }
+    }
+
+    pub fn set_user(&mut self, user: &str) {
+        if self.is_recorded && self.user.as_deref() != Some(user) {
+            self.user = Some(user.to_owned());
+            thread::set_account(user, &self.host);
+        }
+    }
+
+    pub fn set_database(&self, name: &str) {
+        if self.is_recorded {
+            thread::set_db(name);
+        }
+    }
+
+    pub fn set_state(&self, state: State) {
+        if self.is_recorded {
+            thread::set_command(state);
+        }
+    }
+
+    /// Sets the attributes that are not empty.
+    pub fn set_attributes(&self, attributes: &[(&str, &str)]) {
+        if !self.is_recorded {
+            return;
+        }
+        let lines = attributes.iter().filter(|(_, value)| !value.is_empty());
+        let lines: Vec<String> = lines
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        thread::set_attributes(&lines.join("\n"));
+    }
+
+    /// Sets a statement's text and its normalised form, where they are recorded.
+    pub fn describe(
+        &mut self,
+        statement: &Statement,
+        write_text: impl FnOnce(&mut String),
+        write_shape: impl FnOnce(&mut String),
+    ) {
+        if !statement.is_recorded() {
+            return;
+        }
+        self.text.clear();
+        write_text(&mut self.text);
+        statement.text_only(&self.text);
+        if statement.wants_digest() && !statement.is_active() {
+            self.shape.clear();
+            write_shape(&mut self.shape);
+            statement.digest_by_shape(&self.shape, &self.text);
+        }
+    }
+}
+
+/// MySQL's number for errors that have none: ER_UNKNOWN_ERROR.
+pub const UNKNOWN_ERROR: u32 = 1105;
+
+/// A statement was answered by an error with this text.
+pub fn fail(statement: &Statement, text: &str) {
+    statement.error(UNKNOWN_ERROR, "HY000", text);
+}
