@@ -32,6 +32,14 @@ const MAX_EVENT_BYTES: usize = 64;
 static EVENT_CLASSES: [[AtomicPtr<Class>; EVENTS]; CLASSES] =
     [const { [const { AtomicPtr::new(ptr::null_mut()) }; EVENTS] }; CLASSES];
 
+/// The class of waits for the client's next message.
+static CLIENT_READ: AtomicPtr<Class> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether waits of this class are for the client's next message: between two statements the session is idle.
+pub fn is_client_read(class: &Class) -> bool {
+    ptr::eq(class, CLIENT_READ.load(Ordering::Relaxed))
+}
+
 /// How waits of a class of wait events are recorded, and the first part of their instruments' names.
 fn kind_of(class: u8) -> Option<(Kind, &'static str, &'static str)> {
     Some(match class {
@@ -140,15 +148,13 @@ impl Events {
             ACTIVITY => classes.idle,
             number => {
                 let (kind, group, documentation) = kind_of(number)?;
-                let name = self.name_of(word)?;
-                match (number, &*name) {
-                    // Between two statements.
-                    (CLIENT, "ClientRead") => classes.idle,
-                    _ => {
-                        let name = format!("wait/{group}/{}/{name}", classes.program());
-                        create_enabled(kind, name, documentation)
-                    }
+                let event = self.name_of(word)?;
+                let name = format!("wait/{group}/{}/{event}", classes.program());
+                let class = create_enabled(kind, name, documentation);
+                if (number, &*event) == (CLIENT, "ClientRead") {
+                    CLIENT_READ.store(ptr::from_ref(class).cast_mut(), Ordering::Relaxed);
                 }
+                class
             }
         };
         entry.store(ptr::from_ref(class).cast_mut(), Ordering::Release);

@@ -31,7 +31,7 @@ pub use files::{KINDS, kind_of};
 
 use engine::host_lock::{self, HostLock, PendingLock};
 use engine::wait::{self, Wait};
-use engine::{Class, Kind, Operation, Source, idle};
+use engine::{Class, Kind, Operation, Source, idle, statement};
 
 use events::Events;
 use exports::exported;
@@ -97,13 +97,20 @@ pub enum Waiting {
 pub fn begin_wait(operation: Operation, ordinary: impl FnOnce() -> Wait) -> Waiting {
     match current() {
         None => Waiting::Wait(ordinary()),
-        Some(class) => begin_event(class, operation),
+        Some(class) => begin_event(class, operation, ordinary),
     }
 }
 
-fn begin_event(class: &'static Class, operation: Operation) -> Waiting {
+fn begin_event(
+    class: &'static Class,
+    operation: Operation,
+    ordinary: impl FnOnce() -> Wait,
+) -> Waiting {
     let operation = match class.kind() {
         Kind::Idle => return Waiting::Wait(idle::start(class)),
+        Kind::Socket if events::is_client_read(class) && !statement::is_open() => {
+            return Waiting::Wait(ordinary());
+        }
         // At the level `active` and when all is off, a point for locks does nothing.
         Kind::RwLock if wait::are_counted() => {
             let lock = HostLock {

@@ -108,6 +108,37 @@ fn check_row_lock(server: &Postgres) {
     );
 }
 
+/// A statement that waits for its client does not count as idle, as the wait for the next statement does.
+fn check_client_read(server: &Postgres) {
+    const READ: &str = "io/socket/postgres/ClientRead";
+    let before = server.wait(READ);
+    assert_eq!(before, (0, 0), "no statement has waited for its client");
+    let mut copy = server.psql("COPY t FROM STDIN");
+    let mut copy = copy
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("psql starts");
+    let mut rows = copy.stdin.take().expect("piped");
+    let is_waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientRead' \
+                      AND state = 'active'";
+    wait_for("the wait", || {
+        (server.query(is_waiting).trim() == "1").then_some(())
+    });
+    let since = Instant::now();
+    std::thread::sleep(Duration::from_millis(200));
+    let waited = since.elapsed();
+    rows.write_all(b"101\t0\n").expect("psql reads");
+    drop(rows);
+    assert!(copy.wait().expect("psql ends").success());
+    let (_, ps) = server.wait(READ);
+    let time = Duration::from_nanos(ps / 1_000);
+    assert!(
+        time + Duration::from_millis(5) >= waited,
+        "{time:?} of {waited:?}"
+    );
+}
+
 /// Threads have the roles of pg_stat_activity.
 fn check_roles(server: &Postgres) {
     let mut sleeper = server.psql("SELECT pg_sleep(1000)");
@@ -189,6 +220,7 @@ fn waits_and_processes_have_postgresqls_names() {
     );
     let (count, time) = server.wait("synch/cond/postgres/PgSleep");
     assert!(count >= 1 && time >= 199_000_000_000, "{count} {time}");
+    check_client_read(&server);
     check_roles(&server);
     let lost = "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status \
                 WHERE VARIABLE_VALUE <> '0' AND VARIABLE_NAME LIKE 'Performance_schema%lost'";
