@@ -430,7 +430,22 @@ fn threads_enter_and_leave_shared_sessions_at_random() {
                                 open.push(statement::start(&JOB));
                                 begun += 1;
                             }
-                            5 if !open.is_empty() => {
+                            5 if open.is_empty() => session.run(|_| {
+                                let outer = tare::thread::id();
+                                let other = &sessions[random.below(4) as usize];
+                                other.run(|_| drop(statement::start(&JOB)));
+                                begun += 1;
+                                assert_eq!(tare::thread::id(), outer);
+                                // Are left after this one.
+                                if other.enter() {
+                                    entered.push(other);
+                                }
+                                if let Some(session) = entered.first() {
+                                    session.leave();
+                                    entered.swap_remove(0);
+                                }
+                            }),
+                            5 => {
                                 let statement = open.swap_remove(0);
                                 statement.resume();
                                 statement.suspend();

@@ -64,6 +64,20 @@ impl Attributes {
         }
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        matches!(
+            self,
+            Self {
+                user: None,
+                client: None,
+                database: None,
+                text: None,
+                shape: None
+            }
+        )
+    }
+
     /// User and host, if there is one of them.
     pub fn account(&self) -> Option<(&str, &str)> {
         match (self.user.as_deref(), self.client.as_deref()) {

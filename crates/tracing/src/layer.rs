@@ -15,7 +15,7 @@ use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use crate::classes::Classes;
 use crate::fields::{Attribute, Attributes, EventFields, SpanFields};
 use crate::site::{Role, Site, Sites};
-use crate::span::{Inside, Request, Span};
+use crate::span::{Request, Span, run_in};
 
 /// The error number of an event that has none: MySQL's ER_UNKNOWN_ERROR.
 const UNKNOWN_ERROR: u32 = 1105;
@@ -150,32 +150,34 @@ impl TareLayer {
     }
 
     /// A session for a connection.
-    fn connection(&self, site: &Site, attributes: &Attributes) -> Arc<SharedSession> {
+    fn connection(&self, site: &Site, attributes: Option<&Attributes>) -> Arc<SharedSession> {
         let session = SharedSession::of_client(site.session(&self.classes));
-        set_session(&session, attributes);
+        if let Some(attributes) = attributes {
+            set_session(&session, attributes);
+        }
         session
     }
 
     /// Begins what a span becomes, inside of another recorded span or of none.
-    fn begin(&self, site: &Site, outer: Option<Outer>, attributes: &Attributes) -> Span {
+    fn begin(&self, site: &Site, outer: Option<Outer>, attributes: Option<&Attributes>) -> Span {
         if site.role == Role::Session {
             return Span::Session(self.connection(site, attributes));
         }
         let (session, request) = match outer {
-            Some(Outer::Session(session)) => (Some(session), None),
+            Some(Outer::Request(request)) if site.role == Role::Step => {
+                let stage = run_in(request.session(), |_| {
+                    request.statement().resume();
+                    tare::task::stage::start(site.stage(&self.classes))
+                });
+                return Span::Stage(request, Box::new(stage));
+            }
             Some(Outer::Request(request)) => (request.session().cloned(), Some(request)),
+            Some(Outer::Session(session)) => (Some(session), None),
             None => (None, None),
         };
-        if let (Some(request), Role::Step) = (&request, site.role) {
-            let _inside = Inside::enter(session.as_ref());
-            request.statement().resume();
-            let stage = tare::task::stage::start(site.stage(&self.classes));
-            return Span::Stage(Arc::clone(request), stage);
-        }
         let is_pooled = session.is_none();
         let session = session.or_else(|| self.pool.take());
-        let statement = {
-            let _inside = Inside::enter(session.as_ref());
+        let statement = run_in(session.as_ref(), |_| {
             if let Some(request) = &request {
                 request.statement().resume();
             }
@@ -183,9 +185,11 @@ impl TareLayer {
             // The span is entered later.
             statement.suspend();
             statement
-        };
+        });
         let request = Request::new(session, statement, site.name, is_pooled);
-        request.apply(attributes);
+        if let Some(attributes) = attributes {
+            request.apply(attributes);
+        }
         Span::Statement(Arc::new(request))
     }
 }
@@ -214,17 +218,18 @@ fn outer<'a, S: LookupSpan<'a>>(span: &SpanRef<'a, S>) -> Option<Outer> {
 
 /// Gives a session what the fields of its span say.
 fn set_session(session: &Arc<SharedSession>, attributes: &Attributes) {
-    let is_empty = attributes.account().is_none() && attributes.database.is_none();
-    if is_empty || !session.enter() {
-        return;
-    }
-    if let Some((user, client)) = attributes.account() {
-        tare::thread::set_account(user, client);
-    }
-    if let Some(database) = &attributes.database {
-        tare::thread::set_db(database);
-    }
-    session.leave();
+    let has_none = attributes.account().is_none() && attributes.database.is_none();
+    session.run(|is_inside| {
+        if has_none || !is_inside {
+            return;
+        }
+        if let Some((user, client)) = attributes.account() {
+            tare::thread::set_account(user, client);
+        }
+        if let Some(database) = &attributes.database {
+            tare::thread::set_db(database);
+        }
+    });
 }
 
 /// Whether the calling thread reads fields now: then what their code begins is not recorded.
@@ -252,9 +257,7 @@ impl Site {
             meanings: &self.meanings,
             attributes: Attributes::default(),
         };
-        if !self.meanings.is_empty() {
-            read(|| record(&mut fields));
-        }
+        read(|| record(&mut fields));
         fields.attributes
     }
 }
@@ -273,8 +276,9 @@ where
         }
         let Some(span) = context.span(id) else { return };
         // No lock is held while the fields' own code runs.
-        let attributes = site.attributes(|fields| new.record(fields));
-        let begun = self.begin(site, outer(&span), &attributes);
+        let has_meaning = !site.meanings.is_empty();
+        let attributes = has_meaning.then(|| site.attributes(|fields| new.record(fields)));
+        let begun = self.begin(site, outer(&span), attributes.as_ref());
         if !self.has_recorded.load(Ordering::Relaxed) {
             self.has_recorded.store(true, Ordering::Relaxed);
         }

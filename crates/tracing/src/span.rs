@@ -15,7 +15,7 @@ pub enum Span {
     Session(Arc<SharedSession>),
     Statement(Arc<Request>),
     /// Its statement, and the stage.
-    Stage(Arc<Request>, Stage),
+    Stage(Arc<Request>, Box<Stage>),
 }
 
 /// A statement, and the session in which it runs.
@@ -32,28 +32,12 @@ pub struct Request {
     has_account: AtomicBool,
 }
 
-/// A session that the calling thread has entered, until this is dropped.
-pub struct Inside<'a>(Option<&'a SharedSession>);
-
-impl<'a> Inside<'a> {
-    pub fn enter(session: Option<&'a Arc<SharedSession>>) -> Self {
-        Self(
-            session
-                .filter(|session| session.enter())
-                .map(|session| &**session),
-        )
-    }
-
-    fn is_entered(&self) -> bool {
-        self.0.is_some()
-    }
-}
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        if let Some(session) = self.0 {
-            session.leave();
-        }
+/// Calls `work` in the session, if there is one. Passes whether it is in it.
+#[inline]
+pub fn run_in<T>(session: Option<&Arc<SharedSession>>, work: impl FnOnce(bool) -> T) -> T {
+    match session {
+        Some(session) => session.run(work),
+        None => work(false),
     }
 }
 
@@ -84,20 +68,26 @@ impl Request {
 
     /// It failed.
     pub fn fail(&self, errno: u32, message: &str) {
-        let _inside = Inside::enter(self.session.as_ref());
-        self.statement.error(errno, "HY000", message);
+        run_in(self.session(), |_| {
+            self.statement.error(errno, "HY000", message)
+        });
     }
 
     /// Sets what the fields of its span say.
     pub fn apply(&self, attributes: &Attributes) {
-        let inside = Inside::enter(self.session.as_ref());
+        if !attributes.is_empty() {
+            run_in(self.session(), |is_inside| self.set(attributes, is_inside));
+        }
+    }
+
+    fn set(&self, attributes: &Attributes, is_inside: bool) {
         if let Some(database) = &attributes.database {
             self.statement.schema(database);
         }
         // A session of a connection has the connection's account.
         if let Some((user, client)) = attributes.account()
             && self.is_pooled
-            && inside.is_entered()
+            && is_inside
         {
             tare::thread::set_account(user, client);
             self.has_account.store(true, Ordering::Relaxed);
@@ -118,28 +108,23 @@ impl Request {
         self.has_digest.store(true, Ordering::Relaxed);
     }
 
-    /// Sets its digest by its span's name.
-    pub fn digest_by_name(&self) {
-        self.has_digest.store(true, Ordering::Relaxed);
-        self.statement.digest_by_shape(self.name, self.name);
-    }
-
     /// Ends it, unless a stage still refers to it.
-    fn end(self: Arc<Self>, pool: &SessionPool) {
-        let Some(request) = Arc::into_inner(self) else {
+    fn end(mut self: Arc<Self>, pool: &SessionPool) {
+        let Some(request) = Arc::get_mut(&mut self) else {
             return;
         };
-        {
-            let inside = Inside::enter(request.session.as_ref());
-            if !request.has_digest.load(Ordering::Relaxed) {
-                request.digest_by_name();
+        let (is_pooled, session) = (request.is_pooled, request.session.take());
+        run_in(session.as_ref(), |is_inside| {
+            if !self.has_digest.load(Ordering::Relaxed) {
+                self.statement.digest_by_shape(self.name, self.name);
             }
-            drop(request.statement);
-            if request.has_account.load(Ordering::Relaxed) && inside.is_entered() {
+            let has_account = self.has_account.load(Ordering::Relaxed);
+            drop(self);
+            if has_account && is_inside {
                 tare::thread::set_account("", "");
             }
-        }
-        if let Some(session) = request.session.filter(|_| request.is_pooled) {
+        });
+        if let Some(session) = session.filter(|_| is_pooled) {
             pool.give(session);
         }
     }
@@ -185,10 +170,7 @@ impl Span {
             Self::Session(_) => {}
             Self::Statement(request) => request.end(pool),
             Self::Stage(request, stage) => {
-                {
-                    let _inside = Inside::enter(request.session.as_ref());
-                    drop(stage);
-                }
+                run_in(request.session(), |_| drop(stage));
                 request.end(pool);
             }
         }

@@ -37,6 +37,12 @@ impl SharedSession {
         false
     }
 
+    /// Calls `work`.
+    #[inline(always)]
+    pub fn run<T>(&self, work: impl FnOnce(bool) -> T) -> T {
+        work(false)
+    }
+
     /// The future itself.
     #[inline(always)]
     pub fn scope<F: Future>(self: Arc<Self>, future: F) -> F {

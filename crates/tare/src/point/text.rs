@@ -78,6 +78,9 @@ pub(super) fn stored(local: &Local, record: Option<&event::Statement>) -> Option
     let record = record?;
     let ring = local.rings.text;
     let length = at::text_bytes(record.word(at::TEXT_AND_PROGRAM));
+    if length == 0 {
+        return None;
+    }
     let first = record.word(at::TEXT_AT) as usize / 8;
     let words: Vec<AtomicU64> = (first..first + length.div_ceil(8))
         .map(|i| AtomicU64::new(ring[i & (ring.len() - 1)].load(Ordering::Relaxed)))
@@ -85,10 +88,7 @@ pub(super) fn stored(local: &Local, record: Option<&event::Statement>) -> Option
     let mut bytes = vec![0; length];
     load_bytes(&words, &mut bytes);
     let cut = record.word(at::TEXT_AND_PROGRAM) & at::TRUNCATED != 0;
-    String::from_utf8(bytes)
-        .ok()
-        .filter(|text| !text.is_empty())
-        .map(|text| (text, cut))
+    String::from_utf8(bytes).ok().map(|text| (text, cut))
 }
 
 /// Copies a text from the thread's ring; it begins at a word.

@@ -12,7 +12,7 @@ use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use tare_layout::slot::Slot;
@@ -38,8 +38,11 @@ use crate::point::thread::{self, ThreadSession};
 /// ```
 pub struct SharedSession {
     session: UnsafeCell<ThreadSession>,
-    /// The thread that has entered it: the address of its stack. 0 = none.
+    /// The thread that has entered it. 0 = none.
     owner: AtomicUsize,
+    /// How often the owner has entered it: by [`SharedSession::run`], and on its stack. Only the owner uses
+    /// it.
+    entries: AtomicU32,
 }
 
 // SAFETY: rule 3 (the owner is one thread, and a session may be sent between threads).
@@ -64,6 +67,14 @@ struct Stack(Vec<Entry>);
 
 thread_local! {
     static STACK: RefCell<Stack> = const { RefCell::new(Stack(Vec::new())) };
+    /// Its address is the thread's, as an owner.
+    static ADDRESS: u8 = const { 0 };
+}
+
+/// The calling thread, as an owner.
+#[inline(always)]
+fn this_thread() -> usize {
+    ADDRESS.with(|address| ptr::from_ref(address).addr())
 }
 
 impl SharedSession {
@@ -72,6 +83,7 @@ impl SharedSession {
         Arc::new(Self {
             session: UnsafeCell::new(session),
             owner: AtomicUsize::new(0),
+            entries: AtomicU32::new(0),
         })
     }
 
@@ -90,7 +102,7 @@ impl SharedSession {
     pub fn enter(self: &Arc<Self>) -> bool {
         STACK
             .try_with(|cell| match cell.try_borrow_mut() {
-                Ok(mut stack) => stack.enter(self, ptr::from_ref(cell).addr()),
+                Ok(mut stack) => stack.enter(self),
                 Err(_) => false,
             })
             .unwrap_or(false)
@@ -103,6 +115,73 @@ impl SharedSession {
             Err(_) => false,
         });
         left.unwrap_or(false)
+    }
+
+    /// Calls `work` in the session, and passes whether it is in it: not if another thread has entered the
+    /// session, or if the session has no slot.
+    #[inline]
+    pub fn run<T>(&self, work: impl FnOnce(bool) -> T) -> T {
+        /// The session is left when this is dropped.
+        struct Inside<'a>(&'a SharedSession, hot::Before, &'static Slot);
+        impl Drop for Inside<'_> {
+            fn drop(&mut self) {
+                let Self(session, before, slot) = *self;
+                hot::leave_session(before);
+                session.release(slot);
+            }
+        }
+        if self.owner.load(Ordering::Relaxed) == this_thread() {
+            // SAFETY: rule 3 (this thread is the owner).
+            let local = unsafe { &*self.session.get() }.local();
+            if hot::is_local(local) {
+                return work(true);
+            }
+        }
+        let Some((_, before, slot)) = self.enter_slot() else {
+            return work(false);
+        };
+        let _inside = Inside(self, before, slot);
+        work(true)
+    }
+
+    /// Makes the session's slot the calling thread's, if no other thread is the owner. Returns its local, and
+    /// what was the thread's before.
+    #[inline(always)]
+    fn enter_slot(&self) -> Option<(*const Local, hot::Before, &'static Slot)> {
+        let (thread, owner) = (this_thread(), self.owner.load(Ordering::Relaxed));
+        let is_new = owner != thread;
+        if is_new {
+            if owner != 0 {
+                return None;
+            }
+            self.owner
+                .compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed)
+                .ok()?;
+            // SAFETY: rule 3 (this thread has just become the owner, and nothing else refers to the slot).
+            unsafe { &mut *self.session.get() }.renew_if_stale();
+        }
+        // SAFETY: rule 3 (this thread is the owner).
+        let session = unsafe { &*self.session.get() };
+        let Some((before, slot)) = session.enter_slot() else {
+            if is_new {
+                self.owner.store(0, Ordering::Release);
+            }
+            return None;
+        };
+        let entries = self.entries.load(Ordering::Relaxed);
+        self.entries.store(entries + 1, Ordering::Relaxed);
+        Some((session.local(), before, slot))
+    }
+
+    /// One entry of the owner has ended: after the last one, another thread may enter the session.
+    #[inline(always)]
+    fn release(&self, slot: &Slot) {
+        let entries = self.entries.load(Ordering::Relaxed).saturating_sub(1);
+        self.entries.store(entries, Ordering::Relaxed);
+        if entries == 0 {
+            slot.os_id.store(0, Ordering::Relaxed);
+            self.owner.store(0, Ordering::Release);
+        }
     }
 
     /// Runs a future in the session: it is entered at each poll, and to drop the future. A poll while another
@@ -125,8 +204,10 @@ impl fmt::Debug for SharedSession {
 }
 
 impl Stack {
-    fn enter(&mut self, session: &Arc<SharedSession>, thread: usize) -> bool {
-        self.leave_innermost();
+    fn enter(&mut self, session: &Arc<SharedSession>) -> bool {
+        if !self.0.is_empty() {
+            self.leave_innermost();
+        }
         if let Some(last) = self.0.last_mut()
             && Arc::ptr_eq(&last.session, session)
             && hot::is_local(last.local)
@@ -134,22 +215,7 @@ impl Stack {
             last.count += 1;
             return true;
         }
-        let owner = &session.owner;
-        let is_free = owner.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed);
-        if is_free.is_err_and(|owner| owner != thread) {
-            return false;
-        }
-        if is_free.is_ok() {
-            // SAFETY: rule 3 (this thread has just become the owner, and nothing else refers to the slot).
-            unsafe { &mut *session.session.get() }.renew_if_stale();
-        }
-        // SAFETY: rule 3 (this thread is the owner).
-        let entered = unsafe { &*session.session.get() };
-        let (local, before) = (entered.local(), entered.enter_slot());
-        let Some((before, slot)) = before else {
-            if is_free.is_ok() {
-                owner.store(0, Ordering::Release);
-            }
+        let Some((local, before, slot)) = session.enter_slot() else {
             return false;
         };
         self.0.push(Entry {
@@ -164,6 +230,13 @@ impl Stack {
     }
 
     fn leave(&mut self, session: &SharedSession) -> bool {
+        if let Some(last) = self.0.last_mut()
+            && ptr::eq(&*last.session, session)
+            && last.count > 1
+        {
+            last.count -= 1;
+            return true;
+        }
         let is_its = |entry: &Entry| ptr::eq(&*entry.session, session) && entry.count != 0;
         let Some(at) = self.0.iter().rposition(is_its) else {
             return false;
@@ -186,7 +259,7 @@ impl Stack {
             inner.depth -= 1;
         }
         hot::leave_outer_session();
-        self.release(&entry);
+        entry.session.release(entry.slot);
         true
     }
 
@@ -206,17 +279,8 @@ impl Stack {
                 false => hot::leave_outer_session(),
             }
             if let Some(entry) = self.0.pop() {
-                self.release(&entry);
+                entry.session.release(entry.slot);
             }
-        }
-    }
-
-    /// Gives up the session of an entry that was removed, unless the thread has entered it once more.
-    fn release(&self, entry: &Entry) {
-        let is_same = |other: &Entry| Arc::ptr_eq(&other.session, &entry.session);
-        if !self.0.iter().any(is_same) {
-            entry.slot.os_id.store(0, Ordering::Relaxed);
-            entry.session.owner.store(0, Ordering::Release);
         }
     }
 }
