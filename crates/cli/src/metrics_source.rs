@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tare_history::{
-    Answer, Block, NoRowLocks, ProcessSource, Query, RowLockWait, RowLocks, SegmentSource,
+    Answer, LockReading, NoRowLocks, ProcessSource, Query, RowLockWait, RowLocks, SegmentSource,
     ServerSource, Source,
 };
 use tare_live::{Figures, Metrics, Open, WatchTarget};
@@ -77,10 +77,10 @@ impl RowLocks for TargetLocks {
         (waits, read)
     }
 
-    fn read_blocks(&mut self, has_row_waits: bool) -> Vec<Block> {
-        let blocks = self.reader.read(has_row_waits);
+    fn read_locks(&mut self, has_row_waits: bool) -> LockReading {
+        let locks = self.reader.read(has_row_waits);
         self.add_own_connection();
-        blocks
+        locks
     }
 }
 

@@ -58,7 +58,7 @@ fn record(server: &Server) -> Process {
 }
 
 /// The rows of a statement on the history.
-fn query(server: &Server, sql: &str) -> Vec<Value> {
+fn query_history(server: &Server, sql: &str) -> Vec<Value> {
     let words = ["sql", "--history", "history", "--format", "json", "-e", sql];
     let done = finish(&mut server.directory.tare(words));
     serde_json::from_str(&done.stdout).unwrap_or_default()
@@ -123,7 +123,7 @@ fn check_blocks(version: Version, engine: Engine) {
     );
     let mut recorder = record(&server);
     wait_for("a moment without waits", || {
-        let rows = query(&server, "SELECT COUNT(*) AS n FROM moments");
+        let rows = query_history(&server, "SELECT COUNT(*) AS n FROM moments");
         (rows.first()?["n"].as_u64() > Some(1)).then_some(())
     });
     check_questions_without_waits(&server, &mut admin);
@@ -156,7 +156,7 @@ fn check_blocks(version: Version, engine: Engine) {
     let user = waiters.start("DO GET_LOCK('report', 600)");
     let table = waiters.start("UPDATE shop.m SET a = 3");
     let rows = wait_for("four waits", || {
-        let rows = query(&server, WHO);
+        let rows = query_history(&server, WHO);
         let is_there = |id: &u64| row_of(&rows, *id).is_some_and(|row| row["wait_ns"] != 0);
         let all = [update, alter, user, table].iter().all(is_there);
         all.then_some(rows)
@@ -193,10 +193,11 @@ fn check_blocks(version: Version, engine: Engine) {
     assert!(text.contains("ALTER TABLE"), "{rows:#?}");
     waiters.end(&mut admin);
     run(&mut holder, &["ROLLBACK"]);
+    check_deadlock(&server);
     recorder.signal("INT");
     assert!(recorder.wait().success());
     // Each session that waits has the time of the reading once, although the ALTER has several blockers.
-    let times = query(
+    let times = query_history(
         &server,
         "SELECT MIN(s) > 0 AND MAX(s) - MIN(s) < 1e-6 AS is_same, COUNT(*) AS waiters FROM \
          (SELECT sampled_at, connection_id, SUM(seconds) AS s FROM blocks GROUP BY sampled_at, connection_id) AS t \
@@ -205,6 +206,54 @@ fn check_blocks(version: Version, engine: Engine) {
     assert!(times[0]["waiters"].as_i64() >= Some(4), "{times:?}");
     assert!(times.iter().all(|row| row["is_same"] == 1), "{times:?}");
     server.stop();
+}
+
+/// Two transactions each wait for the other's row: the history has both, with their statements.
+fn check_deadlock(server: &Server) {
+    let (mut one, mut other) = (server.connect(), server.connect());
+    let ids = [id(&mut one), id(&mut other)];
+    run(&mut one, &["BEGIN", "UPDATE shop.t SET b = 10 WHERE a = 1"]);
+    run(
+        &mut other,
+        &["BEGIN", "UPDATE shop.t SET b = 20 WHERE a = 2"],
+    );
+    let waits = thread::spawn(move || one.query_drop("UPDATE shop.t SET b = 10 WHERE a = 2"));
+    wait_for("the first wait", || {
+        let waiting =
+            "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+        let mut admin = server.connect();
+        (admin.query_first::<u64, _>(waiting).expect("answers") == Some(1)).then_some(())
+    });
+    let refused = other
+        .query_drop("UPDATE shop.t SET b = b + 20 WHERE a = 1")
+        .is_err();
+    assert!(
+        waits.join().expect("ends").is_err() != refused,
+        "one of both is the victim"
+    );
+    let rows = wait_for("the deadlock", || {
+        let query = "SELECT count, connection_id, is_victim, text, object, index_name FROM deadlocks \
+             ORDER BY connection_id";
+        Some(query_history(server, query)).filter(|rows| !rows.is_empty())
+    });
+    let connections: Vec<_> = rows
+        .iter()
+        .map(|row| row["connection_id"].as_u64())
+        .collect();
+    assert_eq!(connections, ids.map(Some), "{rows:?}");
+    for (row, is_first) in rows.iter().zip([true, false]) {
+        let text = row["text"].as_str().expect("a text").to_owned();
+        assert_eq!(text.contains("+"), !is_first, "{rows:?}");
+        assert_eq!(row["is_victim"] == 1, is_first != refused, "{rows:?}");
+        let lock = [&row["object"], &row["index_name"]];
+        assert_eq!(
+            lock.map(Clone::clone),
+            [json!("t"), json!("PRIMARY")],
+            "{rows:?}"
+        );
+    }
+    let count: i64 = rows.iter().filter_map(|row| row["count"].as_i64()).sum();
+    assert_eq!(count, 1, "{rows:?}");
 }
 
 /// As long as nobody waits, the recorder asks a stock server the one question whether somebody does.
@@ -250,6 +299,7 @@ fn mysql_behind_the_door() {
 }
 
 #[test]
+#[ignore = "MariaDB behind the door is left to make test-long"]
 fn mariadb_behind_the_door() {
     check_blocks(Version::Mariadb, Engine::Tare);
 }

@@ -148,7 +148,14 @@ fn the_tables_of_the_files_have_their_rows_with_host_date_and_hour() {
     assert_eq!(query(&history, &[], joined), ["SELECT ?\t2880"]);
     assert_eq!(
         query(&history, &[], "SHOW TABLES"),
-        ["blocks", "digests", "growth", "moments", "samples"]
+        [
+            "blocks",
+            "deadlocks",
+            "digests",
+            "growth",
+            "moments",
+            "samples"
+        ]
     );
 }
 

@@ -26,6 +26,12 @@ impl LockKind {
             Self::Table => "table",
         }
     }
+
+    /// The kind with this name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Row, Self::Metadata, Self::User, Self::Table];
+        all.into_iter().find(|kind| kind.name() == name)
+    }
 }
 
 /// A session that waits or holds, with the statement that it runs or ran last.
@@ -65,6 +71,12 @@ impl HolderState {
             Self::Sleeping => "sleeping",
         }
     }
+
+    /// The state with this name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Running, Self::Waiting, Self::Sleeping];
+        all.into_iter().find(|state| state.name() == name)
+    }
 }
 
 /// The holder of a lock.
@@ -101,6 +113,55 @@ pub struct Block {
     pub waiter: Party,
     /// The holder; `None` if no evidence names one.
     pub holder: Option<Holder>,
+}
+
+/// A transaction of a deadlock. A row of table `deadlocks`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeadlockTransaction {
+    /// Whether the server rolled it back.
+    pub is_victim: bool,
+    /// InnoDB's number of the transaction.
+    pub transaction_id: Option<u64>,
+    /// The age of the transaction.
+    pub transaction_ns: Option<u64>,
+    /// The connection's id.
+    pub connection_id: Option<u64>,
+    /// The account's user.
+    pub user: Option<Arc<str>>,
+    /// The account's host.
+    pub client: Option<Arc<str>>,
+    /// The digest of the statement that waited.
+    pub digest: Option<Arc<str>>,
+    /// The statement's normalised text; if there is no digest, its text without passwords.
+    pub text: Option<Arc<str>>,
+    /// The schema of the table whose lock it waited for.
+    pub object_schema: Option<Arc<str>>,
+    /// The table.
+    pub object: Option<Arc<str>>,
+    /// The index of a locked row.
+    pub index_name: Option<Arc<str>>,
+    /// The mode that it requested.
+    pub lock_mode: Option<Arc<str>>,
+}
+
+/// The deadlocks since the previous reading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Deadlock {
+    /// How many there were.
+    pub count: u64,
+    /// The time and the first transaction of the latest, if the server reports it.
+    pub name: Option<Arc<str>>,
+    /// The transactions of the latest.
+    pub transactions: Vec<DeadlockTransaction>,
+}
+
+/// What a source reads about locks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LockReading {
+    /// Who waits for whom.
+    pub blocks: Vec<Block>,
+    /// The deadlocks, if there were any.
+    pub deadlock: Option<Deadlock>,
 }
 
 /// How many holders each waiting thread has among these.

@@ -36,7 +36,9 @@ pub fn questions() -> impl Iterator<Item = &'static str> {
 }
 
 pub use batch::Value;
-pub use blocks::{Block, Holder, HolderState, LockKind, Party};
+pub use blocks::{
+    Block, Deadlock, DeadlockTransaction, Holder, HolderState, LockKind, LockReading, Party,
+};
 pub use error::Error;
 pub use exact::{Condition, Due, ExactRule, ExactWindows, ManualWindow, Metric};
 pub use growth::{GrowthRow, SUMS, Text, Total};

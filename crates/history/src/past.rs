@@ -10,6 +10,7 @@ use parquet::record::{Field, Row};
 use rustix::fs::{Mode, OFlags};
 use tare_reader::scheduler::State;
 
+use crate::blocks::{Block, Holder, HolderState, LockKind, Party};
 use crate::error::Error;
 use crate::hour::Hour;
 use crate::run::OPEN;
@@ -58,6 +59,13 @@ pub enum Record {
         seconds: f64,
         /// The sample.
         sample: Box<Sample>,
+    },
+    /// A session that waited for another. Those of a reading have its time, and follow each other.
+    Block {
+        /// In milliseconds since 1970.
+        at: i64,
+        /// The session, and a holder of the lock.
+        block: Box<Block>,
     },
     /// The text of a digest.
     Text {
@@ -108,9 +116,17 @@ impl Past {
                         .map(|at| (at, Box::new(row.sample()))),
                 );
             })?;
+        let mut blocks = Vec::new();
+        let are_there = are_there
+            && self.read_table("blocks", &mut |row| {
+                if let (Some((at, _)), Some(block)) = (self.selected_time(&row), row.block()) {
+                    blocks.push((at, Box::new(block)));
+                }
+            })?;
         if !are_there {
             return Ok(None);
         }
+        blocks.sort_by_key(|(at, _)| *at);
         moments.sort_by_key(|(at, _)| *at);
         samples.sort_by_key(|((at, _), _)| *at);
         let moments = moments.into_iter();
@@ -121,6 +137,8 @@ impl Past {
             seconds,
             sample,
         }));
+        let blocks = blocks.into_iter();
+        all.extend(blocks.map(|(at, block)| Record::Block { at, block }));
         Ok(Some(all))
     }
 
@@ -292,6 +310,38 @@ impl NamedRow<'_> {
 
     fn unsigned(&self, name: &str) -> Option<u64> {
         self.long(name)?.try_into().ok()
+    }
+
+    fn block(&self) -> Option<Block> {
+        let kind = self.text("kind")?;
+        let party = |prefix: &str, thread_id: u64| {
+            let name = |name: &str| format!("{prefix}{name}");
+            Party {
+                thread_id,
+                connection_id: self.unsigned(&name("connection_id")),
+                user: self.text(&name("user")),
+                client: self.text(&name("client")),
+                digest: self.text(&name("digest")),
+                text: self.text(&name("text")),
+            }
+        };
+        let state = self.text("blocker_state");
+        Some(Block {
+            kind: LockKind::from_name(&kind)?,
+            object_schema: self.text("object_schema"),
+            object: self.text("object"),
+            index_name: self.text("index_name"),
+            lock_mode: self.text("lock_mode"),
+            wait_ns: self.unsigned("wait_ns"),
+            waiter: party("", self.unsigned("thread_id")?),
+            holder: self.unsigned("blocker").map(|blocker| Holder {
+                party: party("blocker_", blocker),
+                lock_mode: self.text("blocker_mode"),
+                state: state.and_then(|state| HolderState::from_name(&state)),
+                state_ns: self.unsigned("blocker_state_ns"),
+                transaction_ns: self.unsigned("blocker_transaction_ns"),
+            }),
+        })
     }
 
     fn sample(&self) -> Sample {

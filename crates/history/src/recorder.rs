@@ -76,8 +76,8 @@ pub struct Sampling {
     pub within: Duration,
 }
 
-/// The shortest interval between two readings of who waits for whom.
-const BLOCKS_INTERVAL: Duration = Duration::from_secs(1);
+/// The shortest interval between two readings of locks.
+const LOCKS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The interval at which a waiting recorder checks whether it was stopped.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -93,7 +93,7 @@ pub struct Recorder<'a> {
     is_exact: Option<bool>,
     windows: Option<ExactWindows>,
     sampling: Sampling,
-    last_blocks: Instant,
+    last_locks: Instant,
 }
 
 impl<'a> Recorder<'a> {
@@ -111,7 +111,7 @@ impl<'a> Recorder<'a> {
             is_exact: None,
             windows: None,
             sampling: Sampling::default(),
-            last_blocks: Instant::now(),
+            last_locks: Instant::now(),
             options,
         })
     }
@@ -163,7 +163,7 @@ impl<'a> Recorder<'a> {
                     self.sampling.moments += 1;
                     self.sampling.samples += moment.samples.len() as u64;
                     self.writer.add_moment(&moment, schedule.represent(start))?;
-                    self.record_blocks(&moment, source);
+                    self.record_locks(&moment, source);
                     ended = self
                         .follow_level(&moment, source, &mut server, notify)
                         .err();
@@ -190,14 +190,16 @@ impl<'a> Recorder<'a> {
         Ok(ended.unwrap_or(EndReason::Stopped))
     }
 
-    /// Reads who waits for whom, unless that was read within the last second.
-    fn record_blocks(&mut self, moment: &Moment, source: &mut dyn Source) {
-        let (start, since) = (Instant::now(), self.last_blocks.elapsed());
-        if since >= BLOCKS_INTERVAL {
-            self.last_blocks = start;
-            let blocks = source.read_blocks(moment);
-            self.writer
-                .add_blocks(&blocks, moment.at, since.as_secs_f64());
+    /// Reads who waits for whom and deadlocks, unless that was read within the last second.
+    fn record_locks(&mut self, moment: &Moment, source: &mut dyn Source) {
+        let (start, since) = (Instant::now(), self.last_locks.elapsed());
+        if since >= LOCKS_INTERVAL {
+            self.last_locks = start;
+            let locks = source.read_locks(moment);
+            (self.writer).add_blocks(&locks.blocks, moment.at, since.as_secs_f64());
+            if let Some(deadlock) = &locks.deadlock {
+                self.writer.add_deadlock(deadlock, moment.at);
+            }
             self.sampling.took += start.elapsed();
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tare_reader::scheduler::State;
 
-use crate::blocks::Block;
+use crate::blocks::LockReading;
 use crate::sample::Sample;
 
 /// The wait of a session that waits for a row lock, as samples have it.
@@ -31,11 +31,11 @@ pub trait RowLocks {
     /// has none.
     fn read(&mut self) -> (Vec<RowLockWait>, Instant);
 
-    /// Who waits for whom now, for locks of all kinds. A session is known to wait for a row lock if
-    /// `has_row_waits`.
-    fn read_blocks(&mut self, has_row_waits: bool) -> Vec<Block> {
+    /// Who waits for whom now, for locks of all kinds, and deadlocks since the last call. A session is known to
+    /// wait for a row lock if `has_row_waits`.
+    fn read_locks(&mut self, has_row_waits: bool) -> LockReading {
         let _ = has_row_waits;
-        Vec::new()
+        LockReading::default()
     }
 }
 

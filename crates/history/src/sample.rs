@@ -7,7 +7,7 @@ use tare_mysql::secret::redact;
 use tare_reader::Segment;
 use tare_reader::scheduler::State;
 
-use crate::blocks::Block;
+use crate::blocks::LockReading;
 use crate::growth::Total;
 use crate::query::QueryError;
 
@@ -88,10 +88,10 @@ pub trait Source {
     /// [`QueryError`]: the connection is lost, or the server refuses the query.
     fn read_moment(&mut self) -> Result<Moment, QueryError>;
 
-    /// Reads who waits for whose lock, after this moment. It queries the details only if somebody waits.
-    fn read_blocks(&mut self, moment: &Moment) -> Vec<Block> {
+    /// Reads who waits for whose lock, after this moment, and deadlocks. It queries the details only if there are any.
+    fn read_locks(&mut self, moment: &Moment) -> LockReading {
         let _ = moment;
-        Vec::new()
+        LockReading::default()
     }
 
     /// Reads counters that the source has itself, and no server.

@@ -189,8 +189,35 @@ pub static BLOCKS: Table = Table {
     ],
 };
 
+/// Deadlocks of InnoDB.
+#[rustfmt::skip] // One column, one line.
+pub static DEADLOCKS: Table = Table {
+    name: "deadlocks",
+    doc: "A transaction of a deadlock of InnoDB. Of several deadlocks within a second, the latest has its transactions.",
+    by_hour: true,
+    columns: &[
+        AT,
+        SERVER,
+        column("count", Type::Long, "Deadlocks since the previous reading, in the row of the first transaction; 0 in the others."),
+        column("deadlock", Type::Text, "The server's time of the deadlock, and its first transaction: the same in all of its rows."),
+        column("transaction", Type::Long, "Number of the transaction, from 1; NULL if the server does not report the transactions."),
+        column("is_victim", Type::Long, "1 if the server rolled it back, 0 if not."),
+        column("transaction_id", Type::Long, "InnoDB's number of the transaction."),
+        column("transaction_ns", Type::Long, "Age of the transaction, in nanoseconds."),
+        column("connection_id", Type::Long, "threads.PROCESSLIST_ID of its session."),
+        column("user", Type::Text, "Its account's user."),
+        column("client", Type::Text, "Its account's host."),
+        column("digest", Type::Text, "Digest of the statement that waited, if the server computes it: MySQL 8 and later do."),
+        column("text", Type::Text, "Its normalised text; or its text without passwords, where the digest is not known. 1024 bytes at most."),
+        column("object_schema", Type::Text, "Schema of the table whose lock it waited for."),
+        column("object", Type::Text, "The table."),
+        column("index_name", Type::Text, "Index of a locked row."),
+        column("lock_mode", Type::Text, "The mode that it requested."),
+    ],
+};
+
 /// All tables.
-pub static TABLES: [&Table; 5] = [&MOMENTS, &SAMPLES, &GROWTH, &DIGESTS, &BLOCKS];
+pub static TABLES: [&Table; 6] = [&MOMENTS, &SAMPLES, &GROWTH, &DIGESTS, &BLOCKS, &DEADLOCKS];
 
 #[cfg(test)]
 mod tests {

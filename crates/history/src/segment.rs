@@ -12,7 +12,7 @@ use tare_reader::objects::Metadata;
 use tare_reader::sessions::{Session, SessionReader};
 use tare_reader::{Banks, Segment, instances, threads};
 
-use crate::blocks::Block;
+use crate::blocks::LockReading;
 use crate::query::QueryError;
 use crate::row_locks::{RowLockWait, RowLocks, has_row_waits, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
@@ -159,8 +159,8 @@ impl Source for SegmentSource {
         Some(self.sessions.segment())
     }
 
-    fn read_blocks(&mut self, moment: &Moment) -> Vec<Block> {
-        self.row_locks.read_blocks(has_row_waits(&moment.samples))
+    fn read_locks(&mut self, moment: &Moment) -> LockReading {
+        self.row_locks.read_locks(has_row_waits(&moment.samples))
     }
 
     fn unknown_states(&self) -> Option<String> {

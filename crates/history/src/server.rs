@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use tare_reader::scheduler::Scheduler;
 
-use crate::blocks::Block;
+use crate::blocks::LockReading;
 use crate::query::{Answer, Query, QueryError};
 use crate::row_locks::{RowLocks, has_row_waits, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
@@ -122,8 +122,8 @@ impl<A: Query> Source for ServerSource<A> {
         })
     }
 
-    fn read_blocks(&mut self, moment: &Moment) -> Vec<Block> {
-        self.row_locks.read_blocks(has_row_waits(&moment.samples))
+    fn read_locks(&mut self, moment: &Moment) -> LockReading {
+        self.row_locks.read_locks(has_row_waits(&moment.samples))
     }
 
     fn unknown_states(&self) -> Option<String> {

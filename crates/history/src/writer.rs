@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 use tare_reader::scheduler::State;
 
 use crate::batch::{Batch, Value};
-use crate::blocks::{Block, HolderState, count_holders};
+use crate::blocks::{Block, Deadlock, DeadlockTransaction, HolderState, count_holders};
 use crate::error::Error;
 use crate::growth::{GrowthRow, Text};
 use crate::hour::{Hour, micros};
 use crate::run::Run;
 use crate::sample::Moment;
-use crate::schema::{BLOCKS, DIGESTS, GROWTH, MOMENTS, SAMPLES};
+use crate::schema::{BLOCKS, DEADLOCKS, DIGESTS, GROWTH, MOMENTS, SAMPLES};
 
 /// The most samples of a piece, which bounds the memory.
 const MAX_SAMPLES: usize = 50_000;
@@ -27,6 +27,7 @@ pub struct Writer {
     grown: Batch,
     digests: Batch,
     blocks: Batch,
+    deadlocks: Batch,
 }
 
 impl Writer {
@@ -45,6 +46,7 @@ impl Writer {
             grown: Batch::new(&GROWTH),
             digests: Batch::new(&DIGESTS),
             blocks: Batch::new(&BLOCKS),
+            deadlocks: Batch::new(&DEADLOCKS),
         })
     }
 
@@ -144,6 +146,46 @@ impl Writer {
         }
     }
 
+    /// Adds deadlocks that were read at a moment that was added before.
+    pub fn add_deadlock(&mut self, deadlock: &Deadlock, at: SystemTime) {
+        let at = Value::Long(Some(micros(at)));
+        let server = Value::Text(Some(&self.server));
+        let number = |n: Option<u64>| Value::Long(n.map(|n| n as i64));
+        // Without its transactions it is a row that only counts.
+        let unknown = [DeadlockTransaction::default()];
+        let is_unknown = deadlock.transactions.is_empty();
+        let transactions = match is_unknown {
+            true => &unknown[..],
+            false => &deadlock.transactions,
+        };
+        for (at_transaction, transaction) in (0..).zip(transactions) {
+            let is_victim = u64::from(transaction.is_victim);
+            self.deadlocks.push([
+                at,
+                server,
+                number(Some(if at_transaction == 0 {
+                    deadlock.count
+                } else {
+                    0
+                })),
+                Value::Text(deadlock.name.as_deref()),
+                number((!is_unknown).then_some(at_transaction + 1)),
+                number((!is_unknown).then_some(is_victim)),
+                number(transaction.transaction_id),
+                number(transaction.transaction_ns),
+                number(transaction.connection_id),
+                Value::Text(transaction.user.as_deref()),
+                Value::Text(transaction.client.as_deref()),
+                Value::Text(transaction.digest.as_deref()),
+                Value::Text(transaction.text.as_deref()),
+                Value::Text(transaction.object_schema.as_deref()),
+                Value::Text(transaction.object.as_deref()),
+                Value::Text(transaction.index_name.as_deref()),
+                Value::Text(transaction.lock_mode.as_deref()),
+            ]);
+        }
+    }
+
     /// Adds the growth of so many seconds, in which all events were counted or not, and texts of digests.
     pub fn add_growth(
         &mut self,
@@ -200,6 +242,7 @@ impl Writer {
             &mut self.grown,
             &mut self.digests,
             &mut self.blocks,
+            &mut self.deadlocks,
         ] {
             if batch.rows() > 0 {
                 self.run.put(batch, self.hour)?;

@@ -313,8 +313,14 @@ function drawBlocking() {
 }
 
 function what(row) {
-  const waits = row.blocker ? `waits ${duration(row.wait_ns)} for ${row.object || row.wait}: ` : "runs ";
-  return waits + (row.text || row.sql);
+  const ran = row.text || row.sql || "a statement that is not known";
+  if (row.blocker || row.is_unknown) {
+    const holder = row.is_unknown ? ", whose holder is not known" : "";
+    return `waits ${duration(row.wait_ns)} for ${row.object || row.wait}${holder}: ${ran}`;
+  }
+  if (row.state !== "sleeping") return `runs ${ran}`;
+  const transaction = row.transaction_ns ? ` in a transaction of ${duration(row.transaction_ns)}` : "";
+  return `sleeps ${duration(row.state_ns) || "0"}${transaction}, after ${ran}`;
 }
 
 // ---- a statement's own page

@@ -1,4 +1,4 @@
-//! Who waits for whose lock, for histories: with the sessions, their statements and their transactions.
+//! Who waits for whose lock, for histories: with the sessions, their statements and their transactions; and deadlocks.
 //!
 //! A stock server gets one cheap question, [`CHECK`], and others only if somebody waits; all of them on the
 //! connection of [`InnodbReader`], which takes a second at most. Tables of a segment are read in this process.
@@ -7,22 +7,30 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tare_history::{Block, Holder, HolderState, LockKind, Party, sampled_text};
+use tare_history::{Block, Holder, HolderState, LockKind, LockReading, Party, sampled_text};
 use tare_reader::{Segment, threads};
 
+use super::deadlocks::DeadlockReader;
 use super::innodb::{InnodbReader, RowLockWait};
+use super::innodb_locks::{choose_holders, query_locks, segment_locks};
 use super::lock_waits::{LockWait, METADATA, TABLE_STATE, TABLES, WAITING, lock_waits};
 use super::{QueryError, integer, rows, text};
 use crate::output::Cell;
 use crate::sql::{Local, SqlSession};
 
-/// The sessions that wait for a lock of the server, and how many wait for one of InnoDB.
+/// The sessions that wait for a lock of the server, how many wait for one of InnoDB, and how often there was a deadlock.
 const CHECK: &str = "SELECT THREAD_ID, PROCESSLIST_STATE FROM performance_schema.threads WHERE PROCESSLIST_STATE LIKE 'Waiting for % lock' \
      OR PROCESSLIST_STATE IN ('Waiting for table flush', 'User lock') UNION ALL \
-     SELECT `COUNT`, NAME FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_row_lock_current_waits'";
+     SELECT `COUNT`, NAME FROM information_schema.INNODB_METRICS WHERE NAME IN ('lock_row_lock_current_waits', 'lock_deadlocks')";
 
-/// The counter of [`CHECK`].
+/// The counters of [`CHECK`].
 const ROW_WAITS: &str = "lock_row_lock_current_waits";
+const DEADLOCKS: &str = "lock_deadlocks";
+
+/// The same of a segment, whose errors are counted.
+const CHECK_SEGMENT: &str = "SELECT THREAD_ID, PROCESSLIST_STATE FROM performance_schema.threads WHERE PROCESSLIST_STATE LIKE 'Waiting for % lock' \
+     OR PROCESSLIST_STATE IN ('Waiting for table flush', 'User lock') UNION ALL \
+     SELECT COALESCE(SUM(SUM_ERROR_RAISED), 0), 'lock_deadlocks' FROM performance_schema.events_errors_summary_global_by_error WHERE ERROR_NUMBER = 1213";
 
 /// What sessions do, with the statements that they run or ran last. Nested statements and waits come first.
 const SESSIONS: &str = "SELECT t.THREAD_ID, t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_COMMAND, t.PROCESSLIST_TIME, \
@@ -41,18 +49,18 @@ const TRANSACTIONS: &str = "SELECT trx_mysql_thread_id, TIMESTAMPDIFF(SECOND, tr
 const TRANSACTIONS_OF_ENGINE: &str = "SELECT t.PROCESSLIST_ID, x.TIMER_WAIT DIV 1000000000000 FROM performance_schema.events_transactions_current AS x \
      JOIN performance_schema.threads AS t ON t.THREAD_ID = x.THREAD_ID WHERE x.STATE = 'ACTIVE' AND t.PROCESSLIST_ID IN ({})";
 
-/// A lock of InnoDB by its name: schema, table, index, mode. Only a comparison with one name is cheap.
-const LOCK: &str = "SELECT ENGINE_LOCK_ID, OBJECT_SCHEMA, OBJECT_NAME, INDEX_NAME, LOCK_MODE \
-     FROM performance_schema.data_locks WHERE ENGINE_LOCK_ID = '{}'";
-
-/// The same before MySQL 8 and in MariaDB.
-const OLD_LOCKS: &str = "SELECT lock_id, NULL, lock_table, lock_index, lock_mode FROM information_schema.innodb_locks WHERE lock_id IN ({})";
-
-/// The most locks whose objects are queried at once.
-const MAX_LOCKS: usize = 100;
-
 /// The most rows of a reading.
 const MAX_BLOCKS: usize = 1000;
+
+/// The answer of [`CHECK`].
+#[derive(Default)]
+struct Check {
+    /// Sessions that wait for a lock of the server, by their states.
+    waiting: Vec<(u64, String)>,
+    /// Whether any waits for a lock of InnoDB.
+    has_row_waits: bool,
+    deadlocks: Option<u64>,
+}
 
 /// A wait with what is known of its time.
 struct Wait {
@@ -60,15 +68,6 @@ struct Wait {
     index: Option<String>,
     age: Option<Duration>,
     lock: LockWait,
-}
-
-/// A lock of InnoDB.
-#[derive(Default, Clone)]
-struct RowLock {
-    schema: Option<String>,
-    table: Option<String>,
-    index: Option<String>,
-    mode: Option<String>,
 }
 
 /// The answer of [`SESSIONS`] about a session.
@@ -89,6 +88,7 @@ pub struct BlockReader {
     innodb: Option<InnodbReader>,
     /// Whether the server refuses [`CHECK`], because the account lacks the privilege PROCESS.
     is_check_refused: bool,
+    deadlocks: DeadlockReader,
     /// When each wait was first seen, by the thread and the object.
     first_seen: HashMap<(u64, String), Instant>,
 }
@@ -111,6 +111,7 @@ impl BlockReader {
             segment,
             innodb,
             is_check_refused: false,
+            deadlocks: DeadlockReader::default(),
             first_seen: HashMap::new(),
         }
     }
@@ -120,15 +121,23 @@ impl BlockReader {
         self.innodb.as_mut().filter(|innodb| innodb.has_row_locks())
     }
 
-    /// Who waits for whom now. `has_row_waits`: a session is known to wait for a row.
-    pub fn read(&mut self, has_row_waits: bool) -> Vec<Block> {
-        let mut waits = self.waits(has_row_waits);
+    /// Who waits for whom now, and deadlocks since the last call. `has_row_waits`: a session is known to wait for a
+    /// row.
+    pub fn read(&mut self, has_row_waits: bool) -> LockReading {
+        let check = self.check();
+        let session = self.innodb.as_mut().map(InnodbReader::session);
+        let count = check.deadlocks;
+        let deadlock = count.and_then(|count| self.deadlocks.read(count, session));
+        let mut waits = self.waits(check.waiting, has_row_waits || check.has_row_waits);
         waits.truncate(MAX_BLOCKS);
-        if waits.is_empty() {
-            self.first_seen.clear();
-            return Vec::new();
-        }
-        self.describe(waits)
+        let blocks = match waits.is_empty() {
+            true => {
+                self.first_seen.clear();
+                Vec::new()
+            }
+            false => self.describe(waits),
+        };
+        LockReading { blocks, deadlock }
     }
 
     /// The rows of a query; none if the server refuses it or does not answer.
@@ -144,34 +153,33 @@ impl BlockReader {
         }
     }
 
-    /// Sessions that wait for a lock of the server by their states, and whether any waits for one of InnoDB.
-    fn check(&mut self) -> (Vec<(u64, String)>, bool) {
-        let mut answer = Ok(Vec::new());
-        if self.segment.is_none() && !self.is_check_refused {
-            answer = self.try_rows(CHECK);
-            self.is_check_refused = matches!(answer, Err(QueryError::Refused(_)));
-        }
-        let answer = match self.segment.is_some() || self.is_check_refused {
-            true => self.rows(WAITING),
-            false => answer.unwrap_or_default(),
+    /// Queries whether anybody waits, and counts deadlocks.
+    fn check(&mut self) -> Check {
+        let query = match (&self.segment, self.is_check_refused) {
+            (Some(_), false) => CHECK_SEGMENT,
+            (None, false) => CHECK,
+            (_, true) => WAITING,
         };
-        let mut waiting = Vec::new();
-        let mut has_row_waits = false;
-        for row in &answer {
-            match (row.first().and_then(integer), row.get(1).and_then(text)) {
-                (Some(count), Some(name)) if name == ROW_WAITS => has_row_waits = count > 0,
-                (Some(id), Some(state)) => {
-                    waiting.extend(u64::try_from(id).ok().map(|id| (id, state)))
-                }
+        let mut answer = self.try_rows(query);
+        if let Err(QueryError::Refused(_)) = answer {
+            self.is_check_refused = true;
+            answer = self.try_rows(WAITING);
+        }
+        let mut check = Check::default();
+        for row in &answer.unwrap_or_default() {
+            let number = row.first().and_then(integer);
+            let number = number.and_then(|number| u64::try_from(number).ok());
+            match (number, row.get(1).and_then(text)) {
+                (Some(count), Some(name)) if name == ROW_WAITS => check.has_row_waits = count > 0,
+                (Some(count), Some(name)) if name == DEADLOCKS => check.deadlocks = Some(count),
+                (Some(id), Some(state)) => check.waiting.push((id, state)),
                 _ => {}
             }
         }
-        (waiting, has_row_waits)
+        check
     }
 
-    fn waits(&mut self, mut has_row_waits: bool) -> Vec<Wait> {
-        let (waiting, is_counted) = self.check();
-        has_row_waits |= is_counted;
+    fn waits(&mut self, waiting: Vec<(u64, String)>, has_row_waits: bool) -> Vec<Wait> {
         let mut waits = match has_row_waits {
             true => self.row_waits(),
             false => Vec::new(),
@@ -273,6 +281,7 @@ impl BlockReader {
 
     /// Adds what the sessions do.
     fn describe(&mut self, mut waits: Vec<Wait>) -> Vec<Block> {
+        break_unproven_circles(&mut waits, |lock| self.first_seen.contains_key(&key(lock)));
         let waiters: HashSet<u64> = waits.iter().map(|wait| wait.lock.waiting).collect();
         let holders = waits.iter().filter_map(|wait| wait.lock.holding);
         let ids: BTreeSet<u64> = waiters.iter().copied().chain(holders).collect();
@@ -286,7 +295,7 @@ impl BlockReader {
         let mut still_waiting = HashMap::new();
         let blocks = waits.into_iter().map(|wait| {
             let lock = wait.lock;
-            let key = (lock.waiting, format!("{:?}.{:?}", lock.schema, lock.name));
+            let key = key(&lock);
             let first = self.first_seen.get(&key).copied().unwrap_or(now);
             still_waiting.insert(key, first);
             let waiter = sessions.get(&lock.waiting);
@@ -387,147 +396,72 @@ impl BlockReader {
     }
 }
 
-fn list(ids: &BTreeSet<u64>) -> String {
-    let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
-    ids.join(", ")
+/// The thread and the object of a wait.
+fn key(lock: &LockWait) -> (u64, String) {
+    (lock.waiting, format!("{:?}.{:?}", lock.schema, lock.name))
 }
 
-/// Of the holders of each wait, those whose lock is granted, if there are any; others queue as the session does.
-fn choose_holders(pairs: Vec<RowLockWait>) -> Vec<RowLockWait> {
-    let requested: HashSet<&str> = pairs.iter().map(|pair| &*pair.requested_lock).collect();
-    let is_granted = |pair: &RowLockWait| !requested.contains(&*pair.blocking_lock);
-    let granted = pairs.iter().filter(|pair| is_granted(pair));
-    let with_holder: HashSet<u64> = granted.map(|pair| pair.waiting).collect();
-    let chosen = pairs
-        .iter()
-        .filter(|pair| is_granted(pair) || !with_holder.contains(&pair.waiting));
-    chosen.cloned().collect()
-}
-
-/// The objects and modes of the locks of these waits, by the locks' names.
-fn query_locks(row_locks: &mut InnodbReader, pairs: &[RowLockWait]) -> HashMap<String, RowLock> {
-    let names = pairs.iter().map(|pair| &pair.blocking_lock);
-    let names = names.chain(pairs.iter().map(|pair| &pair.requested_lock));
-    // InnoDB's names need no quoting.
-    let is_plain = |name: &&String| {
-        name.bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b':')
-    };
-    let names: BTreeSet<&String> = names.filter(is_plain).take(MAX_LOCKS).collect();
-    let session = row_locks.session();
-    let (false, Ok(has_old_tables)) = (names.is_empty(), session.has_old_tables()) else {
-        return HashMap::new();
-    };
-    let query = match has_old_tables {
-        true => {
-            let names: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
-            OLD_LOCKS.replace("{}", &names.join(", "))
-        }
-        false => {
-            let each: Vec<_> = names.iter().map(|name| LOCK.replace("{}", name)).collect();
-            each.join(" UNION ALL ")
-        }
-    };
-    let answer = session.rows(&query).unwrap_or_default();
-    let locks = answer.iter().filter_map(|row| {
-        let word = |at: usize| row.get(at).and_then(text);
-        let lock = RowLock {
-            schema: word(1),
-            table: word(2),
-            index: word(3),
-            mode: word(4),
+/// Forgets holders of new waits that would close a circle. Row locks and locks of the server are read one after the
+/// other, so that a session may have waited first and held later. A circle of waits that were there before is true, and
+/// so is one of row locks only, which are of one moment.
+fn break_unproven_circles(waits: &mut [Wait], is_old: impl Fn(&LockWait) -> bool) {
+    for at in 0..waits.len() {
+        let (start, Some(holder)) = (waits[at].lock.waiting, waits[at].lock.holding) else {
+            continue;
         };
-        let lock = match has_old_tables {
-            true => split_table(lock),
-            false => lock,
-        };
-        Some((word(0)?, lock))
-    });
-    locks.collect()
-}
-
-/// Splits the name `` `schema`.`table` `` of a table.
-fn split_table(lock: RowLock) -> RowLock {
-    let name = lock.table.clone().unwrap_or_default();
-    let (schema, table) = name.split_once("`.`").unwrap_or(("", &name));
-    let plain = |name: &str| name.trim_matches('`').replace("``", "`");
-    let table = table.split_once("` ").map_or(table, |(table, _)| table);
-    RowLock {
-        schema: Some(plain(schema)).filter(|schema| !schema.is_empty()),
-        table: Some(plain(table)).filter(|table| !table.is_empty()),
-        ..lock
+        if is_old(&waits[at].lock) {
+            continue;
+        }
+        let (mut reached, mut next) = (HashSet::from([holder]), vec![holder]);
+        let mut kinds = vec![waits[at].kind];
+        while let Some(thread) = next.pop() {
+            for wait in waits.iter().filter(|wait| wait.lock.waiting == thread) {
+                kinds.push(wait.kind);
+                next.extend(wait.lock.holding.filter(|holder| reached.insert(*holder)));
+            }
+        }
+        if reached.contains(&start) && kinds.iter().any(|kind| *kind != LockKind::Row) {
+            let lock = &mut waits[at].lock;
+            (lock.holding, lock.held) = (None, None);
+        }
     }
 }
 
-/// The waits that a segment has, and its locks by their names.
-fn segment_locks(segment: &Segment) -> (Vec<RowLockWait>, HashMap<String, RowLock>) {
-    let all = segment.row_locks().unwrap_or_default();
-    let waits = all.waits.iter().filter_map(|wait| {
-        Some(RowLockWait {
-            waiting: wait.requesting.thread?,
-            blocking: wait.blocking.thread?,
-            age: Duration::ZERO,
-            requested_lock: wait.requesting.id.to_string(),
-            blocking_lock: wait.blocking.id.to_string(),
-        })
-    });
-    let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
-    let locks = all.locks.iter().map(|lock| {
-        let [schema, table, _, _, index] = &lock.object;
-        let row_lock = RowLock {
-            schema: text(schema),
-            table: text(table),
-            index: text(index),
-            mode: Some(lock.lock[0].to_string()),
-        };
-        (lock.owner.id.to_string(), row_lock)
-    });
-    (waits.collect(), locks.collect())
+fn list(ids: &BTreeSet<u64>) -> String {
+    let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
+    ids.join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pair(waiting: u64, blocking: u64, requested: &str, held: &str) -> RowLockWait {
-        RowLockWait {
-            waiting,
-            blocking,
-            age: Duration::ZERO,
-            requested_lock: requested.into(),
-            blocking_lock: held.into(),
-        }
-    }
-
     #[test]
-    fn the_holder_of_a_queue_is_the_session_whose_lock_is_granted() {
-        let queue = vec![
-            pair(2, 1, "b", "a"),
-            pair(3, 1, "c", "a"),
-            pair(3, 2, "c", "b"),
-        ];
-        let expected = vec![queue[0].clone(), queue[1].clone()];
-        assert_eq!(choose_holders(queue), expected);
-        // Where every lock waits, as InnoDB of MySQL 5.7 names them for an upgrade, all are evidence.
-        let upgrade = vec![pair(2, 1, "b", "a"), pair(1, 2, "a", "b")];
-        assert_eq!(choose_holders(upgrade.clone()), upgrade);
-    }
-
-    #[test]
-    fn names_of_tables_are_split() {
-        let split = |name: &str| {
-            let lock = split_table(RowLock {
-                table: Some(name.into()),
-                ..RowLock::default()
-            });
-            (
-                lock.schema.unwrap_or_default(),
-                lock.table.unwrap_or_default(),
-            )
+    fn a_circle_of_two_readings_is_not_reported_at_first() {
+        let circle = |kinds: [LockKind; 2], is_old: bool| {
+            let mut waits: Vec<Wait> = [(1, 2), (2, 1)]
+                .into_iter()
+                .zip(kinds)
+                .map(|((waiting, holding), kind)| Wait {
+                    kind,
+                    index: None,
+                    age: None,
+                    lock: LockWait {
+                        waiting,
+                        holding: Some(holding),
+                        ..LockWait::default()
+                    },
+                })
+                .collect();
+            break_unproven_circles(&mut waits, |_| is_old);
+            waits
+                .iter()
+                .map(|wait| wait.lock.holding)
+                .collect::<Vec<_>>()
         };
-        let of = |schema: &str, table: &str| (schema.to_owned(), table.to_owned());
-        assert_eq!(split("`shop`.`t`"), of("shop", "t"));
-        assert_eq!(split("`shop`.`a``b`"), of("shop", "a`b"));
-        assert_eq!(split("`shop`.`t` /* Partition `p0` */"), of("shop", "t"));
+        let (row, metadata) = (LockKind::Row, LockKind::Metadata);
+        assert_eq!(circle([row, metadata], false), [None, Some(1)]);
+        assert_eq!(circle([row, metadata], true), [Some(2), Some(1)]);
+        assert_eq!(circle([row, row], false), [Some(2), Some(1)]);
     }
 }

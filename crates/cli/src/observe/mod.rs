@@ -3,10 +3,14 @@
 mod about;
 #[cfg(feature = "history")]
 pub mod blocks;
+#[cfg(feature = "history")]
+mod deadlocks;
 pub mod format;
 mod grant;
 #[cfg(any(feature = "history", feature = "terminal"))]
 pub mod innodb;
+#[cfg(feature = "history")]
+mod innodb_locks;
 #[cfg(any(feature = "history", feature = "terminal"))]
 mod limited_session;
 mod listener;

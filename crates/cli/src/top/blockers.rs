@@ -262,11 +262,14 @@ fn queries_for(about: &About) -> Vec<&'static str> {
 }
 
 impl Blocked {
-    /// From rows of a waiting THREAD_ID and its blocker's.
+    /// From rows of a waiting THREAD_ID and its blocker's, which may be unknown.
     #[cfg(feature = "history")]
     pub fn from_rows(rows: &[Vec<Cell>]) -> Self {
         let mut blocked = Self::default();
         blocked.add_rows(rows);
+        for id in rows.iter().filter_map(|row| text(row.first()?)) {
+            blocked.0.entry(id).or_default();
+        }
         blocked
     }
 

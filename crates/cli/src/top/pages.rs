@@ -230,42 +230,54 @@ static THREADS_WITH_STATES: Sheet = Sheet {
     )
 };
 
-/// The columns of [`THREADS`], from the sessions that `tare record` sampled.
+/// The columns of [`THREADS`], from the sessions that `tare record` sampled, and those that blocked others or were
+/// blocked without a sample: a holder that sleeps has none.
 #[cfg(feature = "history")]
 pub static THREADS_OF_SAMPLES: Sheet = Sheet {
+    // A holder that slept took no time.
+    has_idle_rows: true,
     ..sheet(
         "threads",
-        "FROM (SELECT thread_id, SUM(seconds) AS seconds, COUNT(DISTINCT statement_id) AS calls, MAX(sampled_at) AS newest FROM tare.samples \
+        "FROM (SELECT s.thread_id, a.seconds, a.calls, s.connection_id, s.user, s.client, s.schema, s.command, s.statement_ns, \
+         COALESCE(s.wait, s.stage, '') AS state, COALESCE(s.text, d.text, '') AS text, s.thread \
+         FROM (SELECT thread_id, SUM(seconds) AS seconds, COUNT(DISTINCT statement_id) AS calls, MAX(sampled_at) AS newest FROM tare.samples \
          GROUP BY thread_id) AS a JOIN tare.samples AS s ON s.thread_id = a.thread_id AND s.sampled_at = a.newest \
-         LEFT JOIN (SELECT digest, MAX(text) AS text FROM tare.digests GROUP BY digest) AS d ON d.digest = s.digest",
+         LEFT JOIN (SELECT digest, MAX(text) AS text FROM tare.digests GROUP BY digest) AS d ON d.digest = s.digest \
+         UNION ALL SELECT blocker, 0, 0, MAX(blocker_connection_id), MAX(blocker_user), MAX(blocker_client), NULL, \
+         CASE MAX(blocker_state) WHEN 'sleeping' THEN 'Sleep' ELSE 'Query' END, MAX(blocker_state_ns), \
+         CASE MAX(blocker_state) WHEN 'sleeping' THEN 'after' ELSE '' END, MAX(blocker_text), NULL FROM tare.blocks \
+         WHERE blocker NOT IN (SELECT thread_id FROM tare.samples) AND blocker NOT IN (SELECT thread_id FROM tare.blocks) GROUP BY blocker \
+         UNION ALL SELECT thread_id, SUM(seconds), 0, MAX(connection_id), MAX(user), MAX(client), NULL, 'Query', MAX(wait_ns), \
+         CONCAT('waits for a ', MAX(kind), ' lock:'), MAX(text), NULL FROM tare.blocks \
+         WHERE thread_id NOT IN (SELECT thread_id FROM tare.samples) GROUP BY thread_id) AS t",
         &[
             col(
                 "TIME",
-                "CAST(a.seconds * 1000000000 AS UNSIGNED) * 1000",
+                "CAST(t.seconds * 1000000000 AS UNSIGNED) * 1000",
                 Measure::Time,
                 10,
             ),
             SHARE,
-            col("CALLS", "a.calls", Measure::Count, 8),
-            col("THREAD", "s.thread_id", Measure::KeyNumber, 7),
-            col("CONN", "s.connection_id", Measure::Gauge, 6),
+            col("CALLS", "t.calls", Measure::Count, 8),
+            col("THREAD", "t.thread_id", Measure::KeyNumber, 7),
+            col("CONN", "t.connection_id", Measure::Gauge, 6),
             BLOCKED_BY,
             BLOCKS,
             TRANSACTION,
-            col("USER", "s.user", Measure::Text, 10),
-            col("HOST", "s.client", Measure::Text, 12),
-            col("DB", "s.schema", Measure::Text, 10),
-            col("COMMAND", "s.command", Measure::Text, 8),
+            col("USER", "t.user", Measure::Text, 10),
+            col("HOST", "t.client", Measure::Text, 12),
+            col("DB", "t.schema", Measure::Text, 10),
+            col("COMMAND", "t.command", Measure::Text, 8),
             col(
                 "FOR",
-                "s.statement_ns DIV 1000000000",
+                "t.statement_ns DIV 1000000000",
                 Measure::GaugeSeconds,
                 7,
             ),
             TRANSACTION_STATE,
             col(
                 "STATE, STATEMENT",
-                "COALESCE(NULLIF(CONCAT(COALESCE(s.wait, s.stage, ''), ' ', LEFT(COALESCE(s.text, d.text, ''), 200)), ' '), s.thread)",
+                "COALESCE(NULLIF(CONCAT(t.state, ' ', LEFT(COALESCE(t.text, ''), 200)), ' '), t.thread)",
                 Measure::Text,
                 0,
             ),

@@ -8,7 +8,7 @@ use tare_history::Past;
 use super::blockers::{self, Blocked, Threads};
 use super::load::{Load, LoadCounters};
 use super::pages::{PAGES, THREADS_OF_SAMPLES};
-use super::sheet::Sheet;
+use super::sheet::{Measure, Sheet};
 use super::snapshot::{Snapshot, growth};
 use super::source::{Answer, HISTORY_ENDS, Place};
 use crate::exit::{FAILED, Failure};
@@ -44,6 +44,15 @@ const PULSE: &str = "SELECT 'calls', '', SUM(COUNT_STAR) \
      FROM performance_schema.events_statements_summary_global_by_event_name UNION ALL \
      SELECT 'wait', EVENT_NAME, SUM_TIMER_WAIT FROM performance_schema.events_waits_summary_global_by_event_name \
      WHERE SUM_TIMER_WAIT > 0 AND EVENT_NAME <> 'idle' AND EVENT_NAME NOT LIKE 'wait/synch/cond/%'";
+
+/// Who waited for whom: threads, and NULL for a holder that is not known.
+const BLOCKED: &str = "SELECT thread_id, blocker FROM samples WHERE blocker IS NOT NULL \
+     UNION SELECT thread_id, blocker FROM blocks";
+
+/// The deadlocks of a range of time, in words.
+const DEADLOCKS: &str = "SELECT CONCAT('a deadlock on ', COALESCE(MAX(CONCAT_WS('.', object_schema, object)), 'an unknown table'), \
+     ' between the connections ', GROUP_CONCAT(connection_id), ' at ', SUBSTRING(deadlock, 12, 8), ' of the server''s time') \
+     FROM deadlocks WHERE deadlock IS NOT NULL GROUP BY deadlock ORDER BY deadlock LIMIT 5";
 
 /// A history and the current position in it.
 pub struct Replay {
@@ -226,10 +235,13 @@ impl Replay {
         let end = start + Duration::from_millis(self.length.unsigned_abs());
         let now = Snapshot::new(sheet, answer, end);
         let mut rows_of_interval = growth(sheet, Some(&before), &now);
-        let query = "SELECT DISTINCT thread_id, blocker FROM samples WHERE blocker IS NOT NULL";
-        let blocked = Blocked::from_rows(&rows(&mut self.session, query)?);
+        let blocked = Blocked::from_rows(&rows(&mut self.session, BLOCKED)?);
         let read = |_: &Threads<'_>| Ok((blocked, Vec::new()));
         notes.extend(blockers::fill_by(sheet, &mut rows_of_interval, read)?);
+        if sheet.find(|kind| kind == Measure::BlockedBy).is_some() {
+            let deadlocks = rows(&mut self.session, DEADLOCKS)?;
+            notes.extend(deadlocks.iter().filter_map(|row| text(row.first()?)));
+        }
         if rows_of_interval.is_empty() && notes.is_empty() {
             notes.push("nothing happened in this interval".to_owned());
         }

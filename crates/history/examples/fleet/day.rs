@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use tare_reader::scheduler::State;
 
 use tare_history::{
-    Block, Error, GrowthRow, Holder, HolderState, LockKind, Moment, Party, ROW_LOCK_WAIT, SUMS,
-    Sample, Text, Writer,
+    Block, Deadlock, Error, GrowthRow, Holder, HolderState, LockKind, Moment, Party, ROW_LOCK_WAIT,
+    SUMS, Sample, Text, Writer,
 };
 
 /// 2026-11-22 00:00 of UTC.
@@ -126,6 +126,13 @@ impl Day {
                 };
                 writer.add_moment(&moment, Duration::from_secs(self.moments))?;
                 writer.add_blocks(blocks(hour).as_slice(), moment.at, self.moments as f64);
+                if number == 0 && hour == BLOCKED && second == 0 {
+                    let deadlock = Deadlock {
+                        count: 1,
+                        ..Deadlock::default()
+                    };
+                    writer.add_deadlock(&deadlock, moment.at);
+                }
             }
             for minute in (0..60).step_by(self.growth as usize) {
                 let when = at(hour * 3600 + minute * 60);

@@ -107,6 +107,9 @@ fn of_top(data: &PageData, dimension: usize, top: &Top) -> Value {
 }
 
 fn blocking(data: &PageData, filter: &Filter) -> Value {
+    if let Some(latest) = data.blocks.latest(filter.from, filter.to) {
+        return latest;
+    }
     let rows = data.timeline.blocking(filter.from, filter.to);
     let at = rows.first().map(|row| row.at);
     let rows: Vec<Value> = rows.iter().map(|row| of_row(data, row)).collect();

@@ -1,6 +1,7 @@
 //! The live page. `docs/live.md` describes it.
 
 mod answers;
+mod blocks;
 mod class;
 mod site;
 mod timeline;
@@ -87,6 +88,7 @@ impl Live {
                     rows += 1;
                     all.timeline.add_sample(at, seconds, &sample);
                 }
+                Record::Block { at, block } => all.blocks.add(at, *block),
                 Record::Text { digest, text } => {
                     all.texts.insert(digest, text);
                 }

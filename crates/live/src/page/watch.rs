@@ -10,7 +10,8 @@ use tare_history::{Answer, QueryError};
 use tare_reader::process::{cpu_seconds, resident_bytes};
 use tare_reader::{Schedule, priority};
 
-use super::timeline::Timeline;
+use super::blocks::BlockRows;
+use super::timeline::{Timeline, millis};
 use super::windows::{WindowStatus, Windows};
 use crate::target::{Open, WatchTarget};
 
@@ -19,6 +20,8 @@ use crate::target::{Open, WatchTarget};
 pub struct PageData {
     /// Samples.
     pub timeline: Timeline,
+    /// Who blocked whom.
+    pub blocks: BlockRows,
     /// Texts of digests.
     pub texts: HashMap<String, String>,
     /// The cost of watching.
@@ -76,6 +79,9 @@ pub enum WatchRequest {
 /// The interval of queries of texts and cost.
 const QUERY_INTERVAL: Duration = Duration::from_secs(5);
 
+/// The shortest interval between two readings of locks.
+const LOCKS_INTERVAL: Duration = Duration::from_secs(1);
+
 /// The interval of attempts to open a target that was lost.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -90,6 +96,7 @@ pub struct Watch {
     target: Option<WatchTarget>,
     /// The time that sampling took since the cost was updated.
     took: Duration,
+    last_locks: Instant,
     last_cost: Instant,
     before: Sums,
     windows: Windows,
@@ -116,6 +123,7 @@ impl Watch {
             schedule: Schedule::new(rate),
             target: None,
             took: Duration::ZERO,
+            last_locks: Instant::now(),
             last_cost: Instant::now(),
             before: Sums::default(),
             windows,
@@ -229,6 +237,15 @@ impl Watch {
         self.took += start.elapsed();
         let seconds = self.schedule.represent(start).as_secs_f64();
         lock(&self.shared).timeline.add(&moment, seconds);
+        if self.last_locks.elapsed() >= LOCKS_INTERVAL {
+            self.last_locks = start;
+            let locks = target.source.read_locks(&moment);
+            let at = millis(moment.at);
+            let mut data = lock(&self.shared);
+            for block in locks.blocks {
+                data.blocks.add(at, block);
+            }
+        }
         self.windows.follow(target, &moment).map_err(reason)?;
         let digests = moment
             .samples
