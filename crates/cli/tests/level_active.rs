@@ -5,7 +5,7 @@ mod support;
 
 use mysql::prelude::Queryable;
 use support::server::{Server, Work};
-use support::{CommandResult, Directory, PAGES, finish, wait_for};
+use support::{CommandResult, Directory, PAGES, finish, tare_as_nobody, wait_for};
 
 const END: &str = "UPDATE tare.setup_sampling SET sampling = 'every'";
 
@@ -104,4 +104,49 @@ fn tools_name_the_level_and_not_what_it_switches_off() {
     }
     let recorded = run(&server, &["record", "--for", "0.3"]);
     assert!(recorded.stderr.contains("_current"), "{recorded:?}");
+}
+
+/// The texts of statements are for those who may read the segment: its owner and root.
+#[test]
+fn another_user_reads_no_text_of_a_statement() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("only root can become another user");
+        return;
+    }
+    let directory = Directory::new("level-other-user");
+    // The directory is open to all, so that the mode of the segment decides.
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(directory.path(), open).expect("set");
+    let segment = directory.path().join("segment");
+    let segment = segment.to_str().expect("UTF-8");
+    let server = Server::tare(&["--sampling", "active", "--segment", segment]);
+    let mut sleeper = server.connect();
+    std::thread::spawn(move || sleeper.query_drop("SELECT SLEEP(1000), 'hidden'"));
+    let pid = server.pid().to_string();
+    let texts = "SELECT sql_text FROM tare.active_sessions";
+    wait_for("the text, for its owner", || {
+        let words = ["sql", "--segment", segment, "-e", texts];
+        let finished = finish(&mut directory.tare(words));
+        finished.stdout.contains("'hidden'").then_some(())
+    });
+    for words in [
+        &["sql", "--pid", &pid, "-e", texts][..],
+        &["sql", "--segment", segment, "-e", texts],
+        &["top", "--batch", "1", "--page", "threads", "--pid", &pid],
+        &[
+            "record",
+            "--for",
+            "0.3",
+            "--dir",
+            "/nonexistent",
+            "--pid",
+            &pid,
+        ],
+        &["live", "--listen", "127.0.0.1:0", "--pid", &pid],
+    ] {
+        let finished = finish(&mut tare_as_nobody(words));
+        assert!(finished.code.is_some_and(|code| code != 0), "{finished:?}");
+        let texts = finished.stdout + &finished.stderr;
+        assert!(!texts.contains("hidden"), "{words:?}: {texts}");
+    }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use history::{files, rows};
 use serde_json::Value;
-use support::{Directory, Process, TARE, finish, wait_for};
+use support::{Directory, Process, finish, tare_as_nobody, wait_for};
 use tare_reader::process::{Stat, stat_line};
 
 /// Threads of this process with names: one spins, one sleeps, one reads. They end with the value.
@@ -227,29 +227,13 @@ fn a_recording_ends_with_the_process() {
 
 #[test]
 fn a_process_that_may_not_be_read_is_refused_with_its_user() {
-    // Process 1 is root's; root gives up its rights.
-    let as_nobody = |words: &[&str]| {
-        let mut command = Command::new("setpriv");
-        command
-            .args(["--reuid=65534", "--clear-groups", TARE])
-            .args(words);
-        let is_root = rustix::process::geteuid().is_root();
-        if !is_root {
-            command = Command::new(TARE);
-            command.args(words);
-        }
-        // Its home may have files that nobody else may read.
-        command
-            .env("HOME", "/nonexistent")
-            .env_remove("XDG_CONFIG_HOME");
-        finish(command.stdin(Stdio::null()))
-    };
+    // Process 1 is root's.
     for words in [
         &["record", "--dir", "/nonexistent", "--pid", "1"][..],
         &["top", "--batch", "1", "--pid", "1"],
         &["live", "--listen", "127.0.0.1:0", "--pid", "1"],
     ] {
-        let finished = as_nobody(words);
+        let finished = finish(&mut tare_as_nobody(words));
         assert_eq!(finished.code, Some(1), "{finished:?}");
         let message = "process 1 belongs to the user with id 0, and this user may not read";
         assert!(finished.stderr.contains(message), "{words:?} {finished:?}");

@@ -90,6 +90,22 @@ impl Drop for Directory {
     }
 }
 
+/// The binary, as a user who owns nothing if the test runs as root, which gives up its rights.
+pub fn tare_as_nobody(words: &[&str]) -> Command {
+    let mut command = Command::new(TARE);
+    if rustix::process::geteuid().is_root() {
+        command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--clear-groups", TARE]);
+    }
+    // The home of root may have files that nobody else may read.
+    command
+        .args(words)
+        .env("HOME", "/nonexistent")
+        .env_remove("XDG_CONFIG_HOME")
+        .stdin(Stdio::null());
+    command
+}
+
 /// Exit code and outputs of a command that has ended.
 #[derive(Debug)]
 pub struct CommandResult {
