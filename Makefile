@@ -71,6 +71,7 @@ style: arrows modules words docs
 lint: style licences ## format, clippy with and without instrumentation, shellcheck, arrows, sizes, words, documents, licences
 	$(CARGO) clippy $(SWITCHED) --no-default-features --all-targets -- -D warnings
 	$(CARGO) clippy -p tare --features tokio --all-targets -- -D warnings
+	$(CARGO) clippy -p tare-tracing -p tare-tower --no-default-features -- -D warnings
 	shellcheck $(SHELL_SCRIPTS)
 
 arrows: ## which crate may use which

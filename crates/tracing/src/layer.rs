@@ -46,6 +46,7 @@ struct Options {
     statements: Vec<String>,
     fields: Vec<(String, Attribute)>,
     level: Level,
+    has_modules: bool,
     prefix: String,
     max_classes: usize,
     max_sessions: usize,
@@ -59,6 +60,7 @@ pub fn layer() -> TareLayer {
         statements: Vec::new(),
         fields: Vec::new(),
         level: Level::INFO,
+        has_modules: false,
         prefix: "tracing".into(),
         max_classes: 256,
         max_sessions: 2048,
@@ -107,6 +109,13 @@ impl TareLayer {
         self.change(|options| options.level = level)
     }
 
+    /// Puts the last part of a span's target in front of its name, as in `get::apply` for the target
+    /// `server::cmd::get`: for programs whose `#[instrument]` gives spans of several modules the same name. The
+    /// names of [`sessions`](Self::sessions) and [`statements`](Self::statements) remain those of spans.
+    pub fn modules(self) -> Self {
+        self.change(|options| options.has_modules = true)
+    }
+
     /// The part of the names of classes behind their kind, instead of `tracing`: `statement/tracing/get` is
     /// the class of statements of spans with the name `get`.
     pub fn prefix(self, prefix: &str) -> Self {
@@ -141,11 +150,14 @@ impl TareLayer {
                     .map(|(_, attribute)| *attribute)
                     .or_else(|| Attribute::of_name(field.name()))
             };
-            Site::new(
-                role,
-                metadata.name(),
-                metadata.fields().iter().map(meaning).collect(),
-            )
+            let name = match metadata.target().rsplit("::").next() {
+                // As long as the layer: there is one for each span in the source.
+                Some(module) if self.options.has_modules => {
+                    String::leak(format!("{module}::{}", metadata.name()))
+                }
+                _ => metadata.name(),
+            };
+            Site::new(role, name, metadata.fields().iter().map(meaning).collect())
         })
     }
 

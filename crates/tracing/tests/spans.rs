@@ -225,6 +225,29 @@ fn levels_names_and_fields_are_options() {
 }
 
 #[test]
+fn spans_of_several_modules_may_have_the_same_name() {
+    let running = Running::new(tare_tracing::layer().modules().statements("apply"));
+    {
+        let _request = info_span!(target: "server::handler", "run").entered();
+        drop(info_span!(target: "server::cmd::get", "apply").entered());
+        drop(info_span!(target: "server::cmd::set", "apply").entered());
+        drop(info_span!(target: "main", "step").entered());
+    }
+    let classes = [
+        "statement/tracing/get::apply",
+        "statement/tracing/set::apply",
+    ];
+    for class in classes
+        .into_iter()
+        .chain(["statement/tracing/handler::run", "stage/tracing/main::step"])
+    {
+        assert_eq!(running.count(class), 1, "{class}");
+    }
+    let digests = ["get::apply", "handler::run", "set::apply"];
+    assert_eq!(running.digests(), digests.map(|text| (text.to_string(), 1)));
+}
+
+#[test]
 fn spans_are_entered_left_and_closed_in_any_order() {
     let running = Running::new(tare_tracing::layer());
     let own = tare::thread::id();
