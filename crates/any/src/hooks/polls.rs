@@ -66,6 +66,7 @@ fn begin_idle() -> Option<ManuallyDrop<Waiting>> {
     observe(|| {
         start::is_serving();
         end_quiet();
+        engine::settings::follow_level_in_child();
         let class = classes()?.idle;
         let waiting = begin_wait(Operation::Wait, || idle::start(class));
         Some(ManuallyDrop::new(waiting))

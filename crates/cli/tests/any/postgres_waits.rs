@@ -204,6 +204,41 @@ fn check_roles(server: &Postgres) {
     assert_eq!(number(&server.rows(postmaster)[0]), 1);
 }
 
+/// At the level `active`, active sessions have PostgreSQL's wait events; afterwards, waits are counted again.
+fn check_level(server: &Postgres) {
+    let set = |level: &str| {
+        let sql = format!("UPDATE tare.setup_sampling SET sampling = '{level}'");
+        let mut command = server
+            .directory
+            .tare(["sql", "--segment", "segment", "-e", &sql]);
+        let finished = finish(&mut command);
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+    };
+    // A process that lives through both levels.
+    let mut session = server.interactive_psql();
+    session.stdin(Stdio::piped()).stdout(Stdio::null());
+    session.stderr(Stdio::null());
+    let mut session = session.spawn().expect("psql starts");
+    let mut statements = session.stdin.take().expect("piped");
+    let mut execute = |sql: &[u8]| statements.write_all(sql).expect("psql reads");
+    set("active");
+    execute(b"SELECT 'first';\nSELECT pg_sleep(1000), 'second';\n");
+    let sql = "SELECT wait, state FROM tare.active_sessions \
+               WHERE sql_text LIKE '%second%' AND wait IS NOT NULL";
+    let row = wait_for("an active session", || server.rows(sql).pop());
+    assert_eq!(row["wait"], "wait/synch/cond/postgres/PgSleep");
+    assert_eq!(row["state"], "waiting");
+    let before = server.wait("synch/cond/postgres/PgSleep").0;
+    set("every");
+    server.query(
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity \
+         WHERE query LIKE '%second%' AND pid <> pg_backend_pid()",
+    );
+    execute(b"SELECT pg_sleep(0.1);\nSELECT pg_sleep(0.1);\n\\q\n");
+    assert!(session.wait().expect("psql ends").success());
+    assert!(server.wait("synch/cond/postgres/PgSleep").0 > before);
+}
+
 #[test]
 fn waits_and_processes_have_postgresqls_names() {
     let server = Postgres::start(&["track_wal_io_timing=on", "deadlock_timeout=100ms"]);
@@ -222,6 +257,7 @@ fn waits_and_processes_have_postgresqls_names() {
     assert!(count >= 1 && time >= 199_000_000_000, "{count} {time}");
     check_client_read(&server);
     check_roles(&server);
+    check_level(&server);
     let lost = "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status \
                 WHERE VARIABLE_VALUE <> '0' AND VARIABLE_NAME LIKE 'Performance_schema%lost'";
     assert_eq!(server.rows(lost), Vec::<Json>::new());

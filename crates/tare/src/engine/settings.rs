@@ -146,6 +146,30 @@ pub(crate) fn watch_for_windows() {
     watch_settings();
 }
 
+/// Applies the level `active`, or its end, in a child of fork, which has no thread that follows settings. For
+/// hosts that call it now and then, best before a thread waits.
+#[inline]
+pub fn follow_level_in_child() {
+    let Some(local) = hot::local() else { return };
+    let engine = &local.engine;
+    if engine.is_child() && engine.view.control().is_active() != super::active::is_on() {
+        apply_level(engine);
+    }
+}
+
+#[cold]
+fn apply_level(engine: &Engine) {
+    let generation = engine.generation();
+    let (waits, counted) = match engine.view.control().is_active() {
+        true => (hot::ACTIVE, 0),
+        false => (generation, generation),
+    };
+    NOW.waits.store(waits, Ordering::Relaxed);
+    for word in [&NOW.objects, &NOW.transactions, &NOW.memory] {
+        word.store(counted, Ordering::Relaxed);
+    }
+}
+
 /// The engine has stopped: wakes those who wait for its changes.
 pub(super) fn stopped(engine: &Engine) {
     {
