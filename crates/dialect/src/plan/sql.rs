@@ -31,6 +31,8 @@ pub struct Sql {
     pub columns: Vec<ResultColumn>,
     /// An INSERT into a table with AUTO_INCREMENT.
     pub creates_ids: bool,
+    /// The column without a default that an INSERT leaves out although strict mode requires it.
+    pub missing_default: Option<String>,
     /// The database that is written to.
     pub writes: Option<String>,
     /// The locks that FOR UPDATE and FOR SHARE request.

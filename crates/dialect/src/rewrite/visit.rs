@@ -8,12 +8,12 @@ use sqlparser::ast::{
     SetExpr, TableFactor, VisitMut, VisitorMut,
 };
 
-use tare_mysql::interrupt;
+use tare_mysql::{charset, interrupt};
 
 use super::assign::assigned_values::ASSIGNED_MARK;
 use super::rewriter::{Rewriter, canonical};
 use super::zoned::RAW_MARK;
-use crate::name::ident;
+use crate::name::{ident, last_name};
 use crate::node::{self, query};
 use crate::scope::Scope;
 use crate::types;
@@ -30,6 +30,26 @@ impl Rewriter<'_> {
         match node.visit(self) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(error),
+        }
+    }
+}
+
+impl Rewriter<'_> {
+    /// 1273 for a COLLATE that MySQL does not have, and 1253 for one of a text whose operand is bytes.
+    fn check_collation(&mut self, expr: &Expr) -> Result<()> {
+        let Expr::Collate { expr, collation } = expr else {
+            return Ok(());
+        };
+        let name = last_name(collation);
+        // Those of the evaluation: the expression is rewritten already.
+        let is_own = ["binary", "nocase"].contains(&&*name.to_lowercase());
+        if is_own || name.starts_with("tare_") {
+            return Ok(());
+        }
+        charset::check_collation(&name, None)?;
+        match !types::is_binary(expr, &mut self.names) {
+            true => Ok(()),
+            false => Err(charset::mismatched_collation(&name, "binary").into()),
         }
     }
 }
@@ -121,7 +141,9 @@ impl VisitorMut for Rewriter<'_> {
         }
         self.raw += usize::from(is_raw(expr));
         self.number_members(expr);
-        if let Err(error) = self.pairs(expr).and_then(|()| self.compare(expr)) {
+        let checked = self.check_collation(expr);
+        let checked = checked.and_then(|()| self.pairs(expr));
+        if let Err(error) = checked.and_then(|()| self.compare(expr)) {
             return ControlFlow::Break(error);
         }
         self.enter_exact(expr);

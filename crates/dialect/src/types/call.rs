@@ -22,6 +22,9 @@ const MAX_BLOB_BYTES: u32 = 16_777_216;
 /// The characters of a parameter or a variable whose type is not known.
 const UNKNOWN_CHARACTERS: u32 = 16_383;
 
+/// The longest text of a double.
+const DOUBLE_CHARACTERS: u32 = 22;
+
 /// The arguments of a call, and their types.
 struct Arguments<'e> {
     all: &'e [&'e Expr],
@@ -378,7 +381,8 @@ fn of_fixed_text(name: &str, binary: bool) -> WireType {
             "dayname" | "monthname" => 9,
             "format_bytes" | "format_pico_time" => 11,
             "get_format" => 17,
-            "version" | "icu_version" => 7,
+            "icu_version" => 4,
+            "version" => 7,
             "inet_ntoa" => 31,
             "md5" => 32,
             "uuid" | "bin_to_uuid" => 36,
@@ -399,7 +403,9 @@ fn joined(all: &[WireType], more: u32) -> WireType {
         like_text(t).flags.contains(ColumnFlags::BINARY_FLAG) && !is_bytes(t) && !is_null(t)
     });
     let length = all.iter().fold(0u32, |sum, t| {
-        let t = if binary && t.charset == CHARSET_BINARY {
+        let t = if binary && t.code == ColumnType::MYSQL_TYPE_DOUBLE {
+            DOUBLE_CHARACTERS
+        } else if binary && t.charset == CHARSET_BINARY {
             t.length
         } else {
             super::kind::text_bytes(t)

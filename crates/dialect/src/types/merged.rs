@@ -101,8 +101,11 @@ fn string(code: ColumnType, values: &[&WireType]) -> WireType {
         true => longest(values),
         false => values.iter().map(characters_of).max().unwrap_or(0),
     };
+    // Bytes beside a text are a hexadecimal literal, which takes the text's collation.
     let compares_bytes = |t: &&WireType| {
-        (is_text(t) || t.code == MYSQL_TYPE_JSON) && t.flags.contains(ColumnFlags::BINARY_FLAG)
+        (is_text(t) || t.code == MYSQL_TYPE_JSON)
+            && t.flags.contains(ColumnFlags::BINARY_FLAG)
+            && !is_bytes(t)
     };
     let exact = binary || values.iter().any(compares_bytes);
     let mut flags = ColumnFlags::empty();

@@ -358,6 +358,12 @@ fn is_number_literal(expr: &Expr) -> bool {
     }
 }
 
+/// Whether an expression's values are in the character set `binary`. Numbers and dates are not.
+pub fn is_binary(expr: &Expr, names: &mut Names<'_>) -> bool {
+    let is_null = matches!(expr, Expr::Value(v) if v.value == Value::Null);
+    is_null || of(expr, names).is_some_and(|t| is_bytes(&t))
+}
+
 /// Whether an operator joins the bits of byte strings, not of numbers of 64 bits.
 pub fn joins_bytes(op: &BinaryOperator, left: &Expr, right: &Expr, names: &mut Names<'_>) -> bool {
     use BinaryOperator::{PGBitwiseShiftLeft, PGBitwiseShiftRight};

@@ -51,6 +51,9 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     // The statement may also read system tables: the written table decides.
     let system = sql.writes.as_deref().is_some_and(is_system_schema);
     check_write(session, sql, change, system)?;
+    if let Some(column) = &sql.missing_default {
+        return Err(tare_dialect::Error::NoDefault(column.clone()).into());
+    }
     prepare::start(session, sql)?;
     if sql.row_locks.no_wait {
         transaction::lock_rows(session, sql)?;

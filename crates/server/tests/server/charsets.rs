@@ -181,3 +181,46 @@ fn results_may_be_left_unconverted_and_the_setting_restored() {
     let results: String = one(&mut conn, "SELECT @@character_set_results");
     assert_eq!(results, "latin1");
 }
+
+/// As MySQL 9.7.4 answers. Its texts may also be of another character set, which Tare does not distinguish.
+#[test]
+fn a_collation_fits_its_operand() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE DATABASE collations");
+    exec(
+        &mut conn,
+        "CREATE TABLE collations.a (c CHAR(5), bi BINARY(4), vb VARBINARY(4), bl BLOB, bt BIT(10), i INT, j JSON, \
+         d DATE, e ENUM('a'))",
+    );
+    for operand in [
+        "bi",
+        "vb",
+        "bl",
+        "bt",
+        "x'41'",
+        "b'1'",
+        "_binary'a'",
+        "CAST('a' AS BINARY)",
+        "NULL",
+        "CONCAT(bi, c)",
+        "UUID_TO_BIN(UUID())",
+    ] {
+        for collation in ["utf8mb4_bin", "utf8mb4_general_ci", "utf8_general_ci"] {
+            let query = format!("SELECT {operand} COLLATE {collation} FROM collations.a");
+            assert_eq!(errno(&mut conn, &query), 1253, "{query}");
+        }
+    }
+    for operand in ["c", "i", "j", "d", "e", "'a'", "CONVERT(bi USING utf8mb4)"] {
+        let query = format!("SELECT {operand} COLLATE utf8mb4_bin FROM collations.a");
+        exec(&mut conn, &query);
+        let query = format!("SELECT {operand} COLLATE nonsense FROM collations.a");
+        assert_eq!(errno(&mut conn, &query), 1273, "{query}");
+    }
+    exec(
+        &mut conn,
+        "SELECT 1 FROM collations.a WHERE bi = 'x' COLLATE utf8mb4_bin",
+    );
+    let query = "SELECT 1 FROM collations.a ORDER BY bi COLLATE utf8mb4_bin";
+    assert_eq!(errno(&mut conn, query), 1253);
+}

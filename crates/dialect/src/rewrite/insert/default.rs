@@ -79,28 +79,26 @@ impl Target<'_> {
         columns.map(|c| c.name.clone()).collect()
     }
 
-    /// Checks for strict mode that each column that is not named and cannot be NULL has a default.
-    pub(super) fn check_required_columns(&self) -> Result<()> {
-        let Some(def) = self.def.filter(|def| def.view.is_none()) else {
-            return Ok(());
-        };
+    /// The first column that is not named, cannot be NULL and has no default: strict mode refuses the statement when
+    /// it runs.
+    pub(super) fn missing_default(&self) -> Option<String> {
+        let def = self.def.filter(|def| def.view.is_none())?;
         if self.names.is_empty() {
-            return Ok(());
+            return None;
         }
-        for column in &def.columns {
-            if !column.nullable
+        let is_named = |column: &ColumnDef| {
+            let named = |name: &String| name.eq_ignore_ascii_case(&column.name);
+            self.names.iter().any(named)
+        };
+        let is_missing = |column: &&ColumnDef| {
+            !column.nullable
                 && column.default.is_none()
                 && !column.auto_increment
                 && !column.on_update_now
-                && !self
-                    .names
-                    .iter()
-                    .any(|n| n.eq_ignore_ascii_case(&column.name))
-            {
-                return Err(Error::NoDefault(column.name.clone()));
-            }
-        }
-        Ok(())
+                && !is_named(column)
+        };
+        let missing = def.columns.iter().find(is_missing)?;
+        Some(missing.name.clone())
     }
 
     /// Checks that every named column exists.

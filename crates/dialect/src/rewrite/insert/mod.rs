@@ -88,7 +88,7 @@ impl Rewriter<'_> {
         self.sql.creates_ids = target.auto().is_some();
         target.check_columns_exist()?;
         if self.mode.strict && !insert.ignore {
-            target.check_required_columns()?;
+            self.sql.missing_default = target.missing_default();
         }
         let source = insert.source.take().ok_or_else(|| near("DEFAULT"))?;
         let of_defaults = matches!(source.body.as_ref(), SetExpr::Values(v) if v.rows.iter().all(|r| r.is_empty()));
