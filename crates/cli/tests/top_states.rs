@@ -84,7 +84,7 @@ fn sessions_of_a_stock_server_have_states() {
 }
 
 #[test]
-fn the_page_says_why_states_are_not_known() {
+fn unknown_states_have_a_reason() {
     let options = [
         "--performance-schema=ON",
         "--thread-handling=pool-of-threads",

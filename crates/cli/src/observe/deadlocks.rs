@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn deadlocks_are_counted_even_if_nobody_tells_more() {
+    fn deadlocks_are_counted_without_further_details() {
         let mut reader = DeadlockReader::default();
         let mut count = |total| reader.read(total, None).map(|deadlock| deadlock.count);
         assert_eq!(

@@ -45,13 +45,13 @@ fn check_wal(server: &Postgres) {
     // A process that the system suspends between PostgreSQL's clock and ours spoils one round.
     wait_for("a time of syncs that differs by less than 2 %", || {
         server.pgbench(&["-c", "2", "-t", "50"]);
-        let mut seen = ((0, 0, 0), (0, 0), (0, 0));
+        let mut readings = ((0, 0, 0), (0, 0), (0, 0));
         wait_for("equal numbers of writes and syncs", || {
-            seen = (server.wal(), server.wait(WRITE), server.wait(SYNC));
-            let (wal, write, sync) = seen;
+            readings = (server.wal(), server.wait(WRITE), server.wait(SYNC));
+            let (wal, write, sync) = readings;
             (wal.0 == write.0 && wal.1 == sync.0 && write.0 > 50).then_some(())
         });
-        let (wal, _, sync) = seen;
+        let (wal, _, sync) = readings;
         let (theirs, ours) = (wal.2 - before.0, sync.1 - before.1);
         before = (wal.2, sync.1);
         // Our interval is within PostgreSQL's. The clocks have different units and origins.
@@ -264,7 +264,7 @@ fn waits_and_processes_have_postgresqls_names() {
 }
 
 #[test]
-fn a_server_without_exported_wait_events_says_so() {
+fn a_server_without_exported_wait_events_is_reported() {
     let directory = Directory::new("old-postgres");
     let program = programs::compile(&directory, "old_postgres.c", "postgres", &["-rdynamic"]);
     let mut run = directory.tare(["run", "--library"]);
