@@ -88,7 +88,11 @@ impl Parameters {
 
     /// A text that the client sends or gets. `None`: its encoding is not read.
     pub fn decode<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, str>> {
-        (!self.is_ambiguous).then(|| String::from_utf8_lossy(text))
+        match str::from_utf8(text) {
+            _ if self.is_ambiguous => None,
+            Ok(text) => Some(Cow::Borrowed(text)),
+            Err(_) => Some(String::from_utf8_lossy(text)),
+        }
     }
 }
 

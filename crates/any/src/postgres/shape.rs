@@ -14,7 +14,7 @@
 use super::tokens::{Token, Tokens};
 
 /// The longest text. Statements that differ only behind it have the same digest.
-const MAX_SHAPE_BYTES: usize = 1024;
+pub const MAX_SHAPE_BYTES: usize = 1024;
 
 /// Words in upper case: those that PostgreSQL reserves, and what statements begin with.
 const KEYWORDS: &[&str] = &[
@@ -220,7 +220,7 @@ enum Kind {
 pub fn write(text: &str, has_escapes: bool, into: &mut String) {
     let mut writer = Writer {
         into,
-        tokens: Vec::new(),
+        tokens: Vec::with_capacity(text.len().min(MAX_SHAPE_BYTES) / 2),
     };
     for token in Tokens::new(text, has_escapes) {
         if !writer.write(token) {

@@ -104,7 +104,8 @@ impl Source {
     /// Its normalised text.
     pub fn shape(&self) -> &str {
         self.shape.get_or_init(|| {
-            let mut shape = String::new();
+            let mut shape =
+                String::with_capacity(self.text.as_str().len().min(shape::MAX_SHAPE_BYTES));
             shape::write(self.text.as_str(), self.has_escapes, &mut shape);
             shape
         })
