@@ -7,6 +7,7 @@ mod support;
 
 use std::path::Path;
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -15,6 +16,9 @@ use serde_json::Value;
 use support::browser::Browser;
 use support::server::Server;
 use support::{Directory, Process, finish, wait_for};
+use tare_history::{
+    Block, Deadlock, DeadlockTransaction, Holder, HolderState, LockKind, Moment, Party, Writer,
+};
 
 /// Markup that changes the page's title if the page does not escape it.
 const SCRIPT_INJECTION: &str =
@@ -225,6 +229,92 @@ fn shared_memory_sql_and_a_history_give_the_same() {
             state["tops"]["sql"].as_array().map(Vec::len),
             Some(0),
             "{other:?}"
+        );
+    }
+}
+
+/// A minute ago, thread 2 waited for thread 9, which slept; who blocked thread 3 is unknown.
+#[test]
+fn a_history_has_holders_that_slept_and_deadlocks() {
+    let directory = Directory::new("live-blocks");
+    let history = directory.path().join("history");
+    let at = SystemTime::now() - Duration::from_secs(60);
+    let mut writer = Writer::start(&history, "db1", "shop", at).expect("a writer");
+    let party = |id: u64, text: &str| Party {
+        thread_id: id,
+        user: Some("ann".into()),
+        text: Some(text.into()),
+        ..Party::default()
+    };
+    let block = |waiter, holder: Option<Party>| Block {
+        kind: LockKind::Row,
+        object_schema: Some("shop".into()),
+        object: Some("t".into()),
+        index_name: None,
+        lock_mode: None,
+        wait_ns: Some(5_000_000_000),
+        waiter,
+        holder: holder.map(|party| Holder {
+            party,
+            lock_mode: None,
+            state: Some(HolderState::Sleeping),
+            state_ns: Some(7_000_000_000),
+            transaction_ns: Some(9_000_000_000),
+        }),
+    };
+    let blocks = [
+        block(party(2, "UPDATE t"), Some(party(9, "SELECT 9"))),
+        block(party(3, "DROP TABLE t"), None),
+    ];
+    let transaction = |id: u64, text: &str| DeadlockTransaction {
+        connection_id: Some(id),
+        is_victim: id == 8,
+        text: Some(text.into()),
+        ..DeadlockTransaction::default()
+    };
+    let moment = Moment {
+        at,
+        threads: None,
+        is_exact: None,
+        samples: Vec::new(),
+    };
+    (writer.add_moment(&moment, Duration::from_secs(1))).expect("written");
+    writer.add_blocks(&blocks, at, 1.0);
+    let deadlock = Deadlock {
+        count: 1,
+        name: Some("2026-11-22 14:00:04 77".into()),
+        transactions: vec![transaction(7, "UPDATE a"), transaction(8, "UPDATE b")],
+    };
+    writer.add_deadlock(&deadlock, at);
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
+    let live = Live::start(&directory, &["--history", &history.to_string_lossy()]);
+    let mut page = Browser::start();
+    page.open(&live.url);
+    page.wait_until("document.querySelector('#tree li li') !== null");
+    let tree = page.evaluate("document.querySelector('#tree').innerText");
+    for expected in [
+        "has the lock and sleeps 7.00 s in a transaction of 9.00 s; it ran last: SELECT 9",
+        "waits 5.00 s for shop.t: UPDATE t",
+        "waits 5.00 s for shop.t, whose holder is not known: DROP TABLE t",
+    ] {
+        assert!(
+            tree.as_str().is_some_and(|tree| tree.contains(expected)),
+            "{tree}"
+        );
+    }
+    let deadlocks = page.evaluate("document.querySelector('#deadlocks').innerText");
+    for expected in [
+        "1 in this time",
+        "(connection 7) went on",
+        "(connection 8) was rolled back",
+        "UPDATE b",
+    ] {
+        assert!(
+            deadlocks
+                .as_str()
+                .is_some_and(|text| text.contains(expected)),
+            "{deadlocks}"
         );
     }
 }

@@ -10,7 +10,7 @@ use parquet::record::{Field, Row};
 use rustix::fs::{Mode, OFlags};
 use tare_reader::scheduler::State;
 
-use crate::blocks::{Block, Holder, HolderState, LockKind, Party};
+use crate::blocks::{Block, Deadlock, DeadlockTransaction, Holder, HolderState, LockKind, Party};
 use crate::error::Error;
 use crate::hour::Hour;
 use crate::run::OPEN;
@@ -66,6 +66,13 @@ pub enum Record {
         at: i64,
         /// The session, and a holder of the lock.
         block: Box<Block>,
+    },
+    /// Deadlocks.
+    Deadlock {
+        /// In milliseconds since 1970.
+        at: i64,
+        /// How many, and one transaction of the latest, if there are any.
+        deadlock: Box<Deadlock>,
     },
     /// The text of a digest.
     Text {
@@ -123,9 +130,19 @@ impl Past {
                     blocks.push((at, Box::new(block)));
                 }
             })?;
+        let mut deadlocks = Vec::new();
+        let are_there = are_there
+            && self.read_table("deadlocks", &mut |row| {
+                if let Some((at, _)) = self.selected_time(&row) {
+                    deadlocks.push((at, Box::new(row.deadlock())));
+                }
+            })?;
         if !are_there {
             return Ok(None);
         }
+        deadlocks.sort_by_key(|(at, _)| *at);
+        let deadlocks = deadlocks.into_iter();
+        all.extend(deadlocks.map(|(at, deadlock)| Record::Deadlock { at, deadlock }));
         blocks.sort_by_key(|(at, _)| *at);
         moments.sort_by_key(|(at, _)| *at);
         samples.sort_by_key(|((at, _), _)| *at);
@@ -342,6 +359,28 @@ impl NamedRow<'_> {
                 transaction_ns: self.unsigned("blocker_transaction_ns"),
             }),
         })
+    }
+
+    fn deadlock(&self) -> Deadlock {
+        let transaction = self.long("transaction").map(|_| DeadlockTransaction {
+            is_victim: self.long("is_victim") == Some(1),
+            transaction_id: self.unsigned("transaction_id"),
+            transaction_ns: self.unsigned("transaction_ns"),
+            connection_id: self.unsigned("connection_id"),
+            user: self.text("user"),
+            client: self.text("client"),
+            digest: self.text("digest"),
+            text: self.text("text"),
+            object_schema: self.text("object_schema"),
+            object: self.text("object"),
+            index_name: self.text("index_name"),
+            lock_mode: self.text("lock_mode"),
+        });
+        Deadlock {
+            count: self.unsigned("count").unwrap_or(0),
+            name: self.text("deadlock"),
+            transactions: transaction.into_iter().collect(),
+        }
     }
 
     fn sample(&self) -> Sample {

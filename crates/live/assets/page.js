@@ -138,6 +138,7 @@ function draw(statement) {
   }
   drawCurve();
   drawBlocking();
+  drawDeadlocks();
   element("curve-title").textContent = state.title;
   const tops = state.lists.map((name) => ranking(name, state.tops[name] || [], state.sampled));
   preserveFocus(() => element("tops").replaceChildren(...tops));
@@ -312,6 +313,23 @@ function drawBlocking() {
   element("tree").replaceChildren(...trees);
 }
 
+function drawDeadlocks() {
+  const { count, transactions } = state.deadlocks;
+  element("deadlocks").hidden = !count;
+  if (!count) return;
+  element("deadlocks-count").textContent = `${count} in this time. The transactions of the last ones:`;
+  const lines = new Map();
+  for (const row of transactions) {
+    const name = `${row.at} ${row.deadlock}`;
+    if (!lines.has(name)) lines.set(name, { at: row.at, rows: [] });
+    lines.get(name).rows.push(row);
+  }
+  const line = (row) => create("li", {}, create("span", { className: "who" }, `${row.user || "?"} (connection ${row.connection})`),
+    ` ${row.is_victim ? "was rolled back" : "went on"}; it waited for ${row.object || "a lock"}: ${row.text || ""}`);
+  element("deadlocks-list").replaceChildren(...[...lines.values()].map(({ at, rows }) =>
+    create("li", {}, clock(at), create("ul", {}, ...rows.map(line)))));
+}
+
 function what(row) {
   const ran = row.text || row.sql || "a statement that is not known";
   if (row.blocker || row.is_unknown) {
@@ -320,7 +338,7 @@ function what(row) {
   }
   if (row.state !== "sleeping") return `runs ${ran}`;
   const transaction = row.transaction_ns ? ` in a transaction of ${duration(row.transaction_ns)}` : "";
-  return `sleeps ${duration(row.state_ns) || "0"}${transaction}, after ${ran}`;
+  return `has the lock and sleeps ${duration(row.state_ns)}${transaction}; it ran last: ${ran}`;
 }
 
 // ---- a statement's own page

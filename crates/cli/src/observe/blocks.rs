@@ -185,12 +185,15 @@ impl BlockReader {
             false => Vec::new(),
         };
         let mut resolved: HashSet<u64> = waits.iter().map(|wait| wait.lock.waiting).collect();
-        let is_table = |(_, state): &(u64, String)| state == TABLE_STATE;
         let mut server_waits = Vec::new();
-        if waiting.iter().any(|one| !is_table(one)) {
+        if !waiting.is_empty() {
             server_waits.extend(lock_waits(&self.rows(METADATA)));
         }
-        if waiting.iter().any(is_table) {
+        // In tare serve this is the state of a session that waits for a metadata lock.
+        let is_table_wait = |(id, state): &(u64, String)| {
+            state == TABLE_STATE && !server_waits.iter().any(|wait| wait.waiting == *id)
+        };
+        if waiting.iter().any(is_table_wait) {
             server_waits.extend(lock_waits(&self.rows(TABLES)));
         }
         server_waits.retain(|wait| !resolved.contains(&wait.waiting));

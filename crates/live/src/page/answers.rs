@@ -69,6 +69,7 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
         "lists": lists,
         "tops": tops,
         "blocking": blocking(data, filter),
+        "deadlocks": data.deadlocks.state(filter.from, filter.to),
         "cost": {
             "sampling": cost.sampling, "own": cost.own, "bytes": cost.bytes, "instrumentation": cost.instrumentation,
         },

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
-use tare_history::{Block, Party};
+use tare_history::{Block, Deadlock, Party};
 
 /// The most rows, of about 500 bytes each.
 const MAX_ROWS: usize = 50_000;
@@ -61,6 +61,54 @@ impl BlockRows {
     }
 }
 
+/// The most deadlocks that are stored.
+const MAX_DEADLOCKS: usize = 1000;
+
+/// The most transactions of deadlocks on the page.
+const MAX_LISTED: usize = 20;
+
+/// Deadlocks, oldest first.
+#[derive(Default)]
+pub struct Deadlocks {
+    rows: VecDeque<(i64, Deadlock)>,
+}
+
+impl Deadlocks {
+    /// Adds deadlocks of a reading.
+    pub fn add(&mut self, at: i64, deadlock: Deadlock) {
+        if self.rows.len() >= MAX_DEADLOCKS {
+            self.rows.pop_front();
+        }
+        self.rows.push_back((at, deadlock));
+    }
+
+    /// The number of deadlocks of a range, and the transactions of the last ones.
+    pub fn state(&self, from: i64, to: i64) -> Value {
+        let rows = || (self.rows.iter()).filter(|(at, _)| (from..to).contains(at));
+        let transactions = rows().rev().flat_map(|(at, deadlock)| {
+            let transactions = deadlock.transactions.iter().rev();
+            transactions.map(move |transaction| {
+                let object = [&transaction.object_schema, &transaction.object];
+                let object: Vec<&str> = object.into_iter().flatten().map(|name| &**name).collect();
+                json!({
+                    "at": at,
+                    "deadlock": deadlock.name.as_deref(),
+                    "connection": transaction.connection_id,
+                    "user": transaction.user.as_deref(),
+                    "is_victim": transaction.is_victim,
+                    "text": transaction.text.as_deref(),
+                    "object": object.join("."),
+                    "lock_mode": transaction.lock_mode.as_deref(),
+                })
+            })
+        });
+        let mut transactions: Vec<Value> = transactions.take(MAX_LISTED).collect();
+        transactions.reverse();
+        let count: u64 = rows().map(|(_, deadlock)| deadlock.count).sum();
+        json!({ "count": count, "transactions": transactions })
+    }
+}
+
 fn of_party(party: &Party) -> Value {
     let digest = party.digest.as_deref();
     json!({
@@ -99,6 +147,31 @@ mod tests {
                 transaction_ns: None,
             }),
         }
+    }
+
+    #[test]
+    fn deadlocks_of_a_range_are_counted_with_their_transactions() {
+        let mut deadlocks = Deadlocks::default();
+        for (at, connection) in [(10, 1), (20, 2)] {
+            let transaction = tare_history::DeadlockTransaction {
+                connection_id: Some(connection),
+                ..Default::default()
+            };
+            let deadlock = Deadlock {
+                count: 2,
+                name: None,
+                transactions: vec![transaction],
+            };
+            deadlocks.add(at, deadlock);
+        }
+        let of = |from, to| {
+            let state = deadlocks.state(from, to);
+            let transactions = state["transactions"].as_array().expect("rows").iter();
+            let ids: Vec<_> = transactions.map(|row| row["connection"].as_u64()).collect();
+            (state["count"].as_u64(), ids)
+        };
+        assert_eq!(of(0, 30), (Some(4), vec![Some(1), Some(2)]));
+        assert_eq!(of(11, 30), (Some(2), vec![Some(2)]));
     }
 
     #[test]

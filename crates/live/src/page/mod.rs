@@ -89,6 +89,7 @@ impl Live {
                     all.timeline.add_sample(at, seconds, &sample);
                 }
                 Record::Block { at, block } => all.blocks.add(at, *block),
+                Record::Deadlock { at, deadlock } => all.deadlocks.add(at, *deadlock),
                 Record::Text { digest, text } => {
                     all.texts.insert(digest, text);
                 }

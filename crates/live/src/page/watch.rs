@@ -10,7 +10,7 @@ use tare_history::{Answer, QueryError};
 use tare_reader::process::{cpu_seconds, resident_bytes};
 use tare_reader::{Schedule, priority};
 
-use super::blocks::BlockRows;
+use super::blocks::{BlockRows, Deadlocks};
 use super::timeline::{Timeline, millis};
 use super::windows::{WindowStatus, Windows};
 use crate::target::{Open, WatchTarget};
@@ -22,6 +22,8 @@ pub struct PageData {
     pub timeline: Timeline,
     /// Who blocked whom.
     pub blocks: BlockRows,
+    /// Deadlocks.
+    pub deadlocks: Deadlocks,
     /// Texts of digests.
     pub texts: HashMap<String, String>,
     /// The cost of watching.
@@ -244,6 +246,9 @@ impl Watch {
             let mut data = lock(&self.shared);
             for block in locks.blocks {
                 data.blocks.add(at, block);
+            }
+            if let Some(deadlock) = locks.deadlock {
+                data.deadlocks.add(at, deadlock);
             }
         }
         self.windows.follow(target, &moment).map_err(reason)?;
