@@ -18,8 +18,17 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
         }
         // SAFETY: rule 4 (readable for its length).
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast(), length as usize) };
-        let mut buffer = [0; BUFFER_BYTES];
-        let lines = lines(bytes, &mut buffer);
+        let (mut buffer, all);
+        let lines = match bytes.len() <= BUFFER_BYTES {
+            true => {
+                buffer = [0; BUFFER_BYTES];
+                lines(bytes, &mut buffer)
+            }
+            false => {
+                all = all_lines(bytes);
+                &all
+            }
+        };
         // SAFETY: rule 8 (a collation of the server).
         thread::set_attributes(&unsafe { decode(charset, lines) });
         0
@@ -43,6 +52,19 @@ fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> &'a [u8] {
         });
     }
     &buffer[..used]
+}
+
+/// The same without a limit: the engine leaves out the pairs that do not fit, and counts their bytes.
+#[cold]
+fn all_lines(bytes: &[u8]) -> Vec<u8> {
+    // Each pair has two bytes of lengths at least, and becomes two bytes of separators.
+    let mut buffer = vec![0; bytes.len()];
+    let (used, _) = copy(bytes, &mut buffer, |text| {
+        let breaks = text.iter_mut().filter(|byte| **byte == b'\n');
+        breaks.for_each(|byte| *byte = b' ');
+    });
+    buffer.truncate(used);
+    buffer
 }
 
 /// Copies the pairs, and calls `change` on each copied text. Returns the bytes copied, and the separators of
@@ -109,6 +131,22 @@ mod tests {
         let value = [b'v'; 246];
         let full = [&b"\x01a\x05b\nc\nd\x01k\xf6"[..], &value, b"\x01x\x01y"].concat();
         assert_eq!(lines_of(&full), format!("a=b c d\nk={}", "v".repeat(246)));
+    }
+
+    #[test]
+    fn a_large_pair_does_not_lose_the_rest() {
+        let large = [
+            &b"\x01k\xfc\xe8\x03"[..],
+            &[b'v'; 1000],
+            b"\x03_os\x05Li\nux",
+        ]
+        .concat();
+        let lines = all_lines(&large);
+        assert_eq!(
+            lines,
+            format!("k={}\n_os=Li ux", "v".repeat(1000)).into_bytes()
+        );
+        assert!(all_lines(&[0xff; 65_536]).is_empty());
     }
 
     #[test]
