@@ -18,6 +18,10 @@ const WHO: &str = "SELECT kind, CONCAT_WS('.', object_schema, object) AS object,
     connection_id, text, blocker_connection_id, blocker_state, blocker_text, wait_ns, blocker_transaction_ns FROM blocks \
     WHERE sampled_at = (SELECT MAX(sampled_at) FROM blocks) ORDER BY connection_id, blocker_connection_id";
 
+/// How many sessions wait for a row. INNODB_TRX would not be of use: InnoDB does not refresh it as long as it is read
+/// more than ten times a second.
+const ROW_WAITS: &str = "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_row_lock_current_waits'";
+
 fn id(conn: &mut Conn) -> u64 {
     let id = conn.query_first("SELECT CONNECTION_ID()").expect("answers");
     id.expect("an id")
@@ -145,12 +149,10 @@ fn check_blocks(version: Version, engine: Engine) {
     let update = waiters.start("UPDATE shop.t SET b = 3 WHERE a = 1");
     // Else the update could queue behind the ALTER.
     wait_for("both statements", || {
-        let waiting =
-            "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
         let asleep =
             "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'";
         let mut counts = |sql: &str| admin.query_first::<u64, _>(sql).expect("answers");
-        (counts(waiting) == Some(1) && counts(asleep) == Some(1)).then_some(())
+        (counts(ROW_WAITS) == Some(1) && counts(asleep) == Some(1)).then_some(())
     });
     let alter = waiters.start("ALTER TABLE shop.t ADD c INT");
     let user = waiters.start("DO GET_LOCK('report', 600)");
@@ -219,10 +221,8 @@ fn check_deadlock(server: &Server) {
     );
     let waits = thread::spawn(move || one.query_drop("UPDATE shop.t SET b = 10 WHERE a = 2"));
     wait_for("the first wait", || {
-        let waiting =
-            "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
         let mut admin = server.connect();
-        (admin.query_first::<u64, _>(waiting).expect("answers") == Some(1)).then_some(())
+        (admin.query_first::<u64, _>(ROW_WAITS).expect("answers") == Some(1)).then_some(())
     });
     let refused = other
         .query_drop("UPDATE shop.t SET b = b + 20 WHERE a = 1")
