@@ -32,6 +32,7 @@ shipped!(
     "headline",
     "server",
     "door",
+    "active",
     "any",
     "memory",
     "events",
