@@ -58,6 +58,34 @@ pub fn observe<T>(body: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(body)).ok()
 }
 
+/// Calls a function of the C library for the program. A signal handler may do so while the thread that it
+/// interrupted is inside of Tare: the thread is not cancelled there (rule 5), but at its next call.
+#[inline(always)]
+pub fn call<T>(real: impl FnOnce() -> T) -> T {
+    match THREAD.with(|thread| thread.is_inside.get()) {
+        false => real(),
+        true => call_uncancelled(real),
+    }
+}
+
+#[cold]
+fn call_uncancelled<T>(real: impl FnOnce() -> T) -> T {
+    let mut before = 0;
+    // SAFETY: `before` outlives the call.
+    unsafe { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &raw mut before) };
+    let result = real();
+    // SAFETY: the C library ignores a NULL.
+    unsafe { pthread_setcancelstate(before, std::ptr::null_mut()) };
+    result
+}
+
+/// Of the GNU C library.
+const PTHREAD_CANCEL_DISABLE: c_int = 1;
+
+unsafe extern "C-unwind" {
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+}
+
 /// Runs code of Tare whose own calls must not be observed, whether or not the engine records.
 pub fn run_unobserved(body: impl FnOnce()) {
     THREAD.with(|thread| thread.is_inside.set(true));

@@ -33,7 +33,7 @@
 //!    returned, until the program's call returns.
 //! 4. A C string that a successful call was given is readable up to its zero.
 //! 5. A thread's cancellation (pthread_cancel) unwinds from within a real function. No value with a
-//!    destructor lives in a frame around such a call.
+//!    destructor lives in a frame around such a call. A thread that is inside of Tare is not cancelled.
 
 // The contract of the `extern "C-unwind"` functions is the C library's: see above.
 #![allow(clippy::missing_safety_doc)]

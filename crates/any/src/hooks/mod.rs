@@ -54,8 +54,10 @@ macro_rules! hook {
         #[allow(missing_docs, reason = "the C library's")]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
             let real = $crate::real::real!($name: unsafe extern "C-unwind" fn($($real)*) -> $result);
-            // SAFETY: rule 2 (the arguments are passed on).
-            let $call = || unsafe { real($($argument),*) };
+            let $call = || {
+                // SAFETY: rule 2 (the arguments are passed on).
+                $crate::calls::call(|| unsafe { real($($argument),*) })
+            };
             $body
         }
     };

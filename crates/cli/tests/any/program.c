@@ -198,6 +198,40 @@ static void interrupt(void) {
     }
 }
 
+static void sync_nothing(int number) {
+    int before = errno;
+    (void)number;
+    fsync(-1);
+    errno = before;
+}
+
+/* Is inside of Tare most of the time, in calls that do not cancel a thread. */
+static void *seek(void *file) {
+    for (int i = 0; i < 20000; i++) {
+        lseek(*(int *)file, 0, SEEK_SET);
+    }
+    pthread_testcancel();
+    return NULL;
+}
+
+/* A handler calls what cancels the thread, while the thread is inside of Tare. */
+static void cancel_in_handlers(void) {
+    int fd = open_new("seek.data");
+    struct sigaction action = {.sa_handler = sync_nothing};
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        void *result;
+        CHECK(pthread_create(&thread, NULL, seek, &fd) == 0 && pthread_cancel(thread) == 0);
+        for (int signals = 0; signals < 5; signals++) {
+            usleep(100);
+            pthread_kill(thread, SIGUSR1);
+        }
+        CHECK(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+    }
+    CHECK(close(fd) == 0);
+}
+
 int main(void) {
     /* It serves from now on: a fork is not its way into the background. */
     CHECK(poll(NULL, 0, 1) == 0);
@@ -206,6 +240,7 @@ int main(void) {
     serve();
     check_errno();
     interrupt();
+    cancel_in_handlers();
     puts("done");
     return 0;
 }

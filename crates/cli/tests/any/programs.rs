@@ -39,6 +39,7 @@ fn descriptors_processes_threads_and_signals_do_not_mix() {
         ("one.data", 21),
         ("other.data", 0),
         ("parent.log", 7),
+        ("seek.data", 0),
         ("stream.data", 0),
     ];
     let expected = expected.map(|(name, bytes)| (name.to_owned(), bytes));
