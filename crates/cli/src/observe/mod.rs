@@ -134,12 +134,23 @@ pub fn rows(session: &mut SqlSession, sql: &str) -> Result<Vec<Vec<Cell>>, Query
     match session.query(sql) {
         Ok(Answer::Rows(Rows { rows, .. })) => Ok(rows),
         Ok(Answer::Changed(_)) => Ok(Vec::new()),
-        Err(error) => Err(match error.errno() {
-            // The server shuts down, the session was killed, or the client library lost the connection.
-            // MariaDB ends a statement that takes too long with 1969.
-            1053 | 1077 | 1079 | 1152 | 1927 | 1969 | 2000.. => QueryError::Lost(error.to_string()),
-            errno => QueryError::Refused(explain_refusal(errno, &error.to_string())),
-        }),
+        Err(error) if is_lost(error.errno()) => Err(QueryError::Lost(error.to_string())),
+        Err(error) => {
+            let why = explain_refusal(error.errno(), &error.to_string());
+            Err(QueryError::Refused(why))
+        }
+    }
+}
+
+/// Whether an error ends a connection, or says that the server took too long for an answer.
+fn is_lost(errno: u16) -> bool {
+    match errno {
+        // The server shuts down, or it or an administrator has ended the session.
+        1053 | 1077 | 1079 | 1152 | 1927 | 3169 | 4031 => true,
+        // A statement was longer than max_statement_time of MariaDB, or max_execution_time of MySQL.
+        1969 | 3024 => true,
+        // The client library's own errors. Those from 3000 on are a server's again.
+        _ => (2000..3000).contains(&errno),
     }
 }
 
@@ -207,6 +218,21 @@ mod tests {
         );
         assert_eq!(integer(&Cell::Signed(-7)), Some(-7));
         assert_eq!(integer(&Cell::Null), None);
+    }
+
+    #[test]
+    fn a_refused_statement_does_not_end_the_connection() {
+        // 3676: STATEMENT_DIGEST() of a text that is cut off.
+        assert!(
+            [1064, 1142, 1227, 3676]
+                .iter()
+                .all(|errno| !is_lost(*errno))
+        );
+        assert!(
+            [1053, 1969, 2006, 2013, 3024, 4031]
+                .iter()
+                .all(|errno| is_lost(*errno))
+        );
     }
 
     #[test]
