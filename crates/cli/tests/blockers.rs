@@ -202,6 +202,37 @@ fn check_transactions(server: &Server, holder: u64, waiter: u64) {
     }
 }
 
+/// The history of a running recorder has an error by its name, or by its number if the server has no names.
+fn check_errors(server: &Server) {
+    let expected = match (server.version, server.engine) {
+        // It has no table of errors.
+        (Version::Mariadb, Engine::Stock) => return,
+        (Version::Mariadb, _) => "1146",
+        _ => "ER_NO_SUCH_TABLE",
+    };
+    let mut client = server.connect();
+    client
+        .query_drop("SELECT * FROM shop.missing")
+        .expect_err("there is no such table");
+    let query = "SELECT name FROM growth WHERE kind = 'error' AND count > 0";
+    let words = [
+        "sql",
+        "--history",
+        "history",
+        "--format",
+        "tsv",
+        "-e",
+        query,
+    ];
+    wait_for(expected, || {
+        let done = finish(&mut server.directory.tare(words));
+        done.stdout
+            .lines()
+            .any(|line| line == expected)
+            .then_some(())
+    });
+}
+
 fn check_row_locks(version: Version, engine: Engine) {
     if version.is_left_out() {
         return;
@@ -248,6 +279,7 @@ fn check_row_locks(version: Version, engine: Engine) {
         "connection_id": waiter, "wait": "wait/lock/row/innodb", "has_blocker": 1,
     });
     assert_eq!(sampled, expected);
+    check_errors(&server);
     let metrics = read_metrics(&mut recorder);
     assert!(
         metrics.contains("tare_sessions{state=\"blocked\"} 1\n"),

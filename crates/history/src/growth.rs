@@ -33,7 +33,7 @@ const QUESTIONS: [Question; 13] = [
     Question { kind: "index", sql:
         "SELECT OBJECT_SCHEMA, CONCAT(OBJECT_NAME, '.', INDEX_NAME), COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.table_io_waits_summary_by_index_usage WHERE INDEX_NAME IS NOT NULL" },
     Question { kind: "error", sql:
-        "SELECT NULL, ERROR_NAME, SUM_ERROR_RAISED FROM performance_schema.events_errors_summary_global_by_error WHERE ERROR_NAME IS NOT NULL" },
+        "SELECT NULL, COALESCE(ERROR_NAME, ERROR_NUMBER), SUM_ERROR_RAISED FROM performance_schema.events_errors_summary_global_by_error WHERE ERROR_NUMBER IS NOT NULL" },
     Question { kind: "memory", sql:
         "SELECT NULL, EVENT_NAME, COUNT_ALLOC, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SUM_NUMBER_OF_BYTES_ALLOC, SUM_NUMBER_OF_BYTES_FREE, CURRENT_NUMBER_OF_BYTES_USED FROM performance_schema.memory_summary_global_by_event_name" },
     Question { kind: "cost", sql:

@@ -53,7 +53,7 @@ const TABLES: [(&str, &str); 6] = [
     ),
     (
         "error",
-        "ERROR_NAME, SUM_ERROR_RAISED, 0 FROM performance_schema.events_errors_summary_global_by_error WHERE SUM_ERROR_RAISED > 0",
+        "COALESCE(ERROR_NAME, ERROR_NUMBER), SUM_ERROR_RAISED, 0 FROM performance_schema.events_errors_summary_global_by_error WHERE SUM_ERROR_RAISED > 0",
     ),
 ];
 

@@ -52,14 +52,15 @@ pub const QUESTIONS: [Question; 10] = [
         take: statements,
     },
     Question {
-        sql: "SELECT ERROR_NAME, SUM_ERROR_RAISED FROM performance_schema.events_errors_summary_global_by_error \
-              WHERE SUM_ERROR_RAISED > 0 AND ERROR_NAME IS NOT NULL",
+        sql: "SELECT COALESCE(ERROR_NAME, ERROR_NUMBER), SUM_ERROR_RAISED \
+              FROM performance_schema.events_errors_summary_global_by_error \
+              WHERE SUM_ERROR_RAISED > 0 AND ERROR_NUMBER IS NOT NULL",
         is_tare: false,
         take: |rows, to| {
             let errors = to.of(
                 "tare_errors",
                 Type::Counter,
-                "Errors raised, by MySQL's name.",
+                "Errors raised, by MySQL's name; by number, where the server has no names.",
             );
             for row in rows {
                 errors.push([("error", text(row, 0))], number(row, 1));
