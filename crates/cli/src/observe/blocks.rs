@@ -408,6 +408,10 @@ fn key(lock: &LockWait) -> (u64, String) {
 /// other, so that a session may have waited first and held later. A circle of waits that were there before is true, and
 /// so is one of row locks only, which are of one moment.
 fn break_unproven_circles(waits: &mut [Wait], is_old: impl Fn(&LockWait) -> bool) {
+    let mut of_thread: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, wait) in waits.iter().enumerate() {
+        of_thread.entry(wait.lock.waiting).or_default().push(at);
+    }
     for at in 0..waits.len() {
         let (start, Some(holder)) = (waits[at].lock.waiting, waits[at].lock.holding) else {
             continue;
@@ -418,7 +422,8 @@ fn break_unproven_circles(waits: &mut [Wait], is_old: impl Fn(&LockWait) -> bool
         let (mut reached, mut next) = (HashSet::from([holder]), vec![holder]);
         let mut kinds = vec![waits[at].kind];
         while let Some(thread) = next.pop() {
-            for wait in waits.iter().filter(|wait| wait.lock.waiting == thread) {
+            for wait in of_thread.get(&thread).into_iter().flatten() {
+                let wait = &waits[*wait];
                 kinds.push(wait.kind);
                 next.extend(wait.lock.holding.filter(|holder| reached.insert(*holder)));
             }

@@ -292,16 +292,10 @@ impl InnodbReader {
                 blocking_lock: text(row.get(4)?)?,
             })
         });
-        // A wait has a row for each lock that it waits for.
-        let mut waits: Vec<_> = waits.collect();
-        waits.sort_by_key(|wait| (wait.waiting, wait.blocking));
-        waits.dedup_by_key(|wait| (wait.waiting, wait.blocking));
-        let pairs: HashSet<_> = waits
-            .iter()
-            .map(|wait| (wait.waiting, wait.blocking))
-            .collect();
+        self.waits = one_row_per_pair(waits.collect());
+        let pairs = self.waits.iter().map(|wait| (wait.waiting, wait.blocking));
+        let pairs: HashSet<_> = pairs.collect();
         self.first_seen.retain(|pair, _| pairs.contains(pair));
-        self.waits = waits;
     }
 
     /// Queries transactions once they were requested, until the server refuses it.
@@ -324,6 +318,20 @@ impl InnodbReader {
         });
         Ok(())
     }
+}
+
+/// A wait has a row for each lock of the other session that it waits for. One that is granted is stored first: another
+/// may be a request that queues, too.
+fn one_row_per_pair(mut waits: Vec<RowLockWait>) -> Vec<RowLockWait> {
+    let requested: HashSet<String> = (waits.iter())
+        .map(|wait| wait.requested_lock.clone())
+        .collect();
+    waits.sort_by_key(|wait| {
+        let is_requested = requested.contains(&wait.blocking_lock);
+        (wait.waiting, wait.blocking, is_requested)
+    });
+    waits.dedup_by_key(|wait| (wait.waiting, wait.blocking));
+    waits
 }
 
 #[cfg(feature = "terminal")]
@@ -350,4 +358,28 @@ pub fn queries() -> [&'static str; 8] {
         BY_CONNECTION,
         LIMIT,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2 has a lock of the row, and waits for a stronger one, as 3 does.
+    #[test]
+    fn the_granted_lock_of_a_pair_is_stored() {
+        let wait = |waiting, blocking, requested: &str, held: &str| RowLockWait {
+            waiting,
+            blocking,
+            age: Duration::ZERO,
+            requested_lock: requested.into(),
+            blocking_lock: held.into(),
+        };
+        let waits = vec![
+            wait(3, 2, "3x", "2x"),
+            wait(3, 2, "3x", "2s"),
+            wait(2, 1, "2x", "1s"),
+        ];
+        let stored = [waits[2].clone(), waits[1].clone()];
+        assert_eq!(one_row_per_pair(waits), stored);
+    }
 }
