@@ -1,6 +1,8 @@
 //! `tare live` end to end: authentication, its JSON, and the page in a browser. TARE_PICTURES=DIR writes
 //! screenshots of the page to DIR.
 
+#[path = "support/history.rs"]
+mod history;
 #[path = "support/live.rs"]
 mod page;
 mod support;
@@ -9,6 +11,7 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
+use history::add_blocks;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use page::Live;
@@ -16,9 +19,7 @@ use serde_json::Value;
 use support::browser::Browser;
 use support::server::Server;
 use support::{Directory, Process, finish, wait_for};
-use tare_history::{
-    Block, Deadlock, DeadlockTransaction, Holder, HolderState, LockKind, Moment, Party, Writer,
-};
+use tare_history::{Moment, Writer};
 
 /// Markup that changes the page's title if the page does not escape it.
 const SCRIPT_INJECTION: &str =
@@ -233,45 +234,12 @@ fn shared_memory_sql_and_a_history_give_the_same() {
     }
 }
 
-/// A minute ago, thread 2 waited for thread 9, which slept; who blocked thread 3 is unknown.
 #[test]
 fn a_history_has_holders_that_slept_and_deadlocks() {
     let directory = Directory::new("live-blocks");
     let history = directory.path().join("history");
     let at = SystemTime::now() - Duration::from_secs(60);
     let mut writer = Writer::start(&history, "db1", "shop", at).expect("a writer");
-    let party = |id: u64, text: &str| Party {
-        thread_id: id,
-        user: Some("ann".into()),
-        text: Some(text.into()),
-        ..Party::default()
-    };
-    let block = |waiter, holder: Option<Party>| Block {
-        kind: LockKind::Row,
-        object_schema: Some("shop".into()),
-        object: Some("t".into()),
-        index_name: None,
-        lock_mode: None,
-        wait_ns: Some(5_000_000_000),
-        waiter,
-        holder: holder.map(|party| Holder {
-            party,
-            lock_mode: None,
-            state: Some(HolderState::Sleeping),
-            state_ns: Some(7_000_000_000),
-            transaction_ns: Some(9_000_000_000),
-        }),
-    };
-    let blocks = [
-        block(party(2, "UPDATE t"), Some(party(9, "SELECT 9"))),
-        block(party(3, "DROP TABLE t"), None),
-    ];
-    let transaction = |id: u64, text: &str| DeadlockTransaction {
-        connection_id: Some(id),
-        is_victim: id == 8,
-        text: Some(text.into()),
-        ..DeadlockTransaction::default()
-    };
     let moment = Moment {
         at,
         threads: None,
@@ -279,13 +247,7 @@ fn a_history_has_holders_that_slept_and_deadlocks() {
         samples: Vec::new(),
     };
     (writer.add_moment(&moment, Duration::from_secs(1))).expect("written");
-    writer.add_blocks(&blocks, at, 1.0);
-    let deadlock = Deadlock {
-        count: 1,
-        name: Some("2026-11-22 14:00:04 77".into()),
-        transactions: vec![transaction(7, "UPDATE a"), transaction(8, "UPDATE b")],
-    };
-    writer.add_deadlock(&deadlock, at);
+    add_blocks(&mut writer, [at - Duration::from_secs(1), at]);
     writer.write().expect("a piece");
     writer.end().expect("settled");
     let live = Live::start(&directory, &["--history", &history.to_string_lossy()]);
@@ -305,7 +267,7 @@ fn a_history_has_holders_that_slept_and_deadlocks() {
     }
     let deadlocks = page.evaluate("document.querySelector('#deadlocks').innerText");
     for expected in [
-        "1 in this time",
+        "2 in this time",
         "(connection 7) went on",
         "(connection 8) was rolled back",
         "UPDATE b",

@@ -243,13 +243,17 @@ pub static THREADS_OF_SAMPLES: Sheet = Sheet {
          FROM (SELECT thread_id, SUM(seconds) AS seconds, COUNT(DISTINCT statement_id) AS calls, MAX(sampled_at) AS newest FROM tare.samples \
          GROUP BY thread_id) AS a JOIN tare.samples AS s ON s.thread_id = a.thread_id AND s.sampled_at = a.newest \
          LEFT JOIN (SELECT digest, MAX(text) AS text FROM tare.digests GROUP BY digest) AS d ON d.digest = s.digest \
-         UNION ALL SELECT blocker, 0, 0, MAX(blocker_connection_id), MAX(blocker_user), MAX(blocker_client), NULL, \
-         CASE MAX(blocker_state) WHEN 'sleeping' THEN 'Sleep' ELSE 'Query' END, MAX(blocker_state_ns), \
-         CASE MAX(blocker_state) WHEN 'sleeping' THEN 'after' ELSE '' END, MAX(blocker_text), NULL FROM tare.blocks \
-         WHERE blocker NOT IN (SELECT thread_id FROM tare.samples) AND blocker NOT IN (SELECT thread_id FROM tare.blocks) GROUP BY blocker \
-         UNION ALL SELECT thread_id, SUM(seconds), 0, MAX(connection_id), MAX(user), MAX(client), NULL, 'Query', MAX(wait_ns), \
-         CONCAT('waits for a ', MAX(kind), ' lock:'), MAX(text), NULL FROM tare.blocks \
-         WHERE thread_id NOT IN (SELECT thread_id FROM tare.samples) GROUP BY thread_id) AS t",
+         UNION ALL SELECT b.blocker, 0, 0, MAX(b.blocker_connection_id), MAX(b.blocker_user), MAX(b.blocker_client), NULL, \
+         CASE MAX(b.blocker_state) WHEN 'sleeping' THEN 'Sleep' ELSE 'Query' END, MAX(b.blocker_state_ns), \
+         CASE MAX(b.blocker_state) WHEN 'sleeping' THEN 'after' ELSE '' END, MAX(b.blocker_text), NULL \
+         FROM (SELECT blocker, MAX(sampled_at) AS newest FROM tare.blocks GROUP BY blocker) AS n \
+         JOIN tare.blocks AS b ON b.blocker = n.blocker AND b.sampled_at = n.newest \
+         WHERE b.blocker NOT IN (SELECT thread_id FROM tare.samples) AND b.blocker NOT IN (SELECT thread_id FROM tare.blocks) GROUP BY b.blocker \
+         UNION ALL SELECT b.thread_id, MAX(n.seconds), 0, MAX(b.connection_id), MAX(b.user), MAX(b.client), NULL, 'Query', MAX(b.wait_ns), \
+         CONCAT('waits for a ', MAX(b.kind), ' lock:'), MAX(b.text), NULL \
+         FROM (SELECT thread_id, SUM(seconds) AS seconds, MAX(sampled_at) AS newest FROM tare.blocks GROUP BY thread_id) AS n \
+         JOIN tare.blocks AS b ON b.thread_id = n.thread_id AND b.sampled_at = n.newest \
+         WHERE b.thread_id NOT IN (SELECT thread_id FROM tare.samples) GROUP BY b.thread_id) AS t",
         &[
             col(
                 "TIME",

@@ -50,8 +50,9 @@ const BLOCKED: &str = "SELECT thread_id, blocker FROM samples WHERE blocker IS N
      UNION SELECT thread_id, blocker FROM blocks";
 
 /// The deadlocks of a range of time, in words.
-const DEADLOCKS: &str = "SELECT CONCAT('a deadlock on ', COALESCE(MAX(CONCAT_WS('.', object_schema, object)), 'an unknown table'), \
-     ' between the connections ', GROUP_CONCAT(connection_id), ' at ', SUBSTRING(deadlock, 12, 8), ' of the server''s time') \
+const DEADLOCKS: &str = "SELECT CONCAT('a deadlock on ', COALESCE(MAX(NULLIF(CONCAT_WS('.', object_schema, object), '')), 'an unknown table'), \
+     ' between ', COALESCE(CONCAT('the connections ', GROUP_CONCAT(connection_id)), 'unknown connections'), \
+     ' at ', SUBSTRING(deadlock, 12, 8), ' of the server''s time') \
      FROM deadlocks WHERE deadlock IS NOT NULL GROUP BY deadlock ORDER BY deadlock LIMIT 5";
 
 /// A history and the current position in it.

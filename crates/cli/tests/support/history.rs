@@ -8,7 +8,10 @@ use std::time::{Duration, SystemTime};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
-use tare_history::{GrowthRow, SUMS};
+use tare_history::{
+    Block, Deadlock, DeadlockTransaction, GrowthRow, Holder, HolderState, LockKind, Party, SUMS,
+    Writer,
+};
 
 /// 2026-11-22 14:00 in UTC, in seconds since 1970.
 pub const START: u64 = 1_795_356_000;
@@ -31,6 +34,72 @@ pub fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64])
         sums: all,
         value: None,
     }
+}
+
+/// A session, with a connection of 100 more, and what it runs or ran.
+fn party(thread_id: u64, text: &str) -> Party {
+    Party {
+        thread_id,
+        connection_id: Some(thread_id + 100),
+        user: Some("ann".into()),
+        text: Some(text.into()),
+        ..Party::default()
+    }
+}
+
+/// A session that waits for a row, and the holder of its lock with the state in which it is.
+fn block(waiter: Party, holder: Option<(Party, HolderState)>) -> Block {
+    Block {
+        kind: LockKind::Row,
+        object_schema: Some("shop".into()),
+        object: Some("t".into()),
+        index_name: None,
+        lock_mode: None,
+        wait_ns: Some(5_000_000_000),
+        waiter,
+        holder: holder.map(|(party, state)| Holder {
+            party,
+            lock_mode: None,
+            state: Some(state),
+            state_ns: Some(7_000_000_000),
+            transaction_ns: Some(9_000_000_000),
+        }),
+    }
+}
+
+/// Adds two readings of locks: thread 2 waits for thread 9, which runs a statement first and then sleeps; who blocks
+/// thread 3 is unknown. Then there is a deadlock, of which the server reports the transactions, and one of which it
+/// does not.
+pub fn add_blocks(writer: &mut Writer, times: [SystemTime; 2]) {
+    let waits = || party(2, "UPDATE t");
+    let holder = (party(9, "UPDATE first"), HolderState::Running);
+    writer.add_blocks(&[block(waits(), Some(holder))], times[0], 1.0);
+    let holder = (party(9, "SELECT 9"), HolderState::Sleeping);
+    let blocks = [
+        block(waits(), Some(holder)),
+        block(party(3, "DROP TABLE t"), None),
+    ];
+    writer.add_blocks(&blocks, times[1], 1.0);
+    let transaction = |id: u64, text: &str| DeadlockTransaction {
+        connection_id: Some(id),
+        is_victim: id == 8,
+        text: Some(text.into()),
+        object_schema: Some("shop".into()),
+        object: Some("t".into()),
+        ..DeadlockTransaction::default()
+    };
+    let deadlock = Deadlock {
+        count: 1,
+        name: Some("2026-11-22 14:00:04 77".into()),
+        transactions: vec![transaction(7, "UPDATE a"), transaction(8, "UPDATE b")],
+    };
+    writer.add_deadlock(&deadlock, times[1]);
+    let unknown = Deadlock {
+        count: 1,
+        name: Some("2026-11-22 14:00:05 78".into()),
+        transactions: vec![DeadlockTransaction::default()],
+    };
+    writer.add_deadlock(&unknown, times[1]);
 }
 
 /// The complete files below a directory.
