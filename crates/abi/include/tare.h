@@ -503,7 +503,7 @@ typedef struct tare_session tare_session;
 tare_session *tare_session_new(tare_class *cls);
 /* The calling thread works for it now. TARE_BUSY while another one does. */
 int tare_session_enter(tare_session *session);
-/* By the thread that entered it; sessions entered later are left first. */
+/* By the thread that entered it. Several sessions may be left in any order. */
 int tare_session_leave(tare_session *session);
 /* TARE_BUSY while a thread is in it. */
 int tare_session_free(tare_session *session);

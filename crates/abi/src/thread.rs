@@ -1,9 +1,11 @@
 //! Threads, and sessions that move between them.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::thread::{ConnectionType, Entered, ThreadSession};
+use engine::task::SharedSession;
+use engine::thread::{ConnectionType, ThreadSession};
 use engine::{Class, Command, Kind};
 
 use crate::class::{of_kind, require_kind, tare_class};
@@ -161,9 +163,9 @@ pub extern "C" fn tare_thread_set_os_id(id: u64) {
 
 /// `struct tare_session`.
 pub struct tare_session {
-    /// The guard of the thread in the session. It refers to `session`, and is dropped before it.
-    entered: Option<Entered<'static>>,
-    session: Box<ThreadSession>,
+    session: Arc<SharedSession>,
+    /// The session is the owner's now. Else it has no slot, or nothing is recorded.
+    is_entered: bool,
     /// The thread in the session, by [`calling_thread`]; 0 = none. The thread that set it owns the fields
     /// above.
     owner: AtomicU64,
@@ -185,8 +187,8 @@ pub unsafe extern "C" fn tare_session_new(class: *mut tare_class) -> *mut tare_s
         // SAFETY: rule 1 (NULL, or a registered class).
         let class = unsafe { require_kind(class, |kind| kind == Kind::Thread) }?;
         Ok(Box::into_raw(Box::new(tare_session {
-            entered: None,
-            session: Box::new(ThreadSession::new(class)),
+            session: SharedSession::new(ThreadSession::new(class)),
+            is_entered: false,
             owner: AtomicU64::new(0),
         })))
     })
@@ -216,12 +218,8 @@ pub unsafe extern "C" fn tare_session_enter(session: *mut tare_session) -> c_int
         {
             return Ok(Outcome::Busy);
         }
-        // SAFETY: the owner alone touches these fields. The guard borrows the boxed session, which
-        // does not move and is freed only when nobody is in it.
-        unsafe {
-            let inner: *mut ThreadSession = &mut *(*session).session;
-            (*session).entered = Some((*inner).enter());
-        }
+        // SAFETY: the owner alone touches these fields.
+        unsafe { (*session).is_entered = (*session).session.enter() };
         Ok(Outcome::Done)
     })
 }
@@ -237,8 +235,12 @@ pub unsafe extern "C" fn tare_session_leave(session: *mut tare_session) -> c_int
                 "this thread has not entered the session",
             ));
         }
-        // SAFETY: the owner alone touches this field.
-        drop(unsafe { (*session).entered.take() });
+        // SAFETY: the owner alone touches these fields.
+        unsafe {
+            if (*session).is_entered {
+                (*session).session.leave();
+            }
+        }
         // Release: the next thread to enter sees what this one did.
         owner.store(0, Ordering::Release);
         Ok(Outcome::Done)

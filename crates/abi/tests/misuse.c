@@ -214,6 +214,16 @@ static void threads(void) {
     IS(tare_session_leave(session), TARE_OK);
     IS(tare_session_leave(session), TARE_NOT_HELD);
     IS(tare_session_free(session), TARE_OK);
+
+    /* Left in another order, and freed before the one inside of it is left. */
+    session = tare_session_new(cls);
+    tare_session *inner = tare_session_new(cls);
+    IS(tare_session_enter(session), TARE_OK);
+    IS(tare_session_enter(inner), TARE_OK);
+    IS(tare_session_leave(session), TARE_OK);
+    IS(tare_session_free(session), TARE_OK);
+    IS(tare_session_leave(inner), TARE_OK);
+    IS(tare_session_free(inner), TARE_OK);
 }
 
 static void starting(void) {

@@ -44,8 +44,7 @@ impl Client {
         let is_recorded = session.id() != 0;
         if is_recorded {
             session.set_processlist_id(LAST_CONNECTION.fetch_add(1, Ordering::Relaxed) + 1);
-            let _entered = session.enter();
-            thread::set_connection_type(address.connection_type());
+            session.run(|| thread::set_connection_type(address.connection_type()));
         }
         let place = Session::new(address, is_recorded);
         let commands: Box<dyn Protocol> = match protocol {
@@ -64,11 +63,11 @@ impl Client {
     /// Calls `work` in the session. If it has no place, `work` is called all the same.
     #[inline]
     pub fn in_session<T>(&mut self, work: impl FnOnce(&mut dyn Protocol) -> T) -> T {
-        let _entered = match &mut self.session {
-            Some(session) if self.is_recorded => Some(session.enter()),
-            _ => None,
-        };
-        work(&mut *self.commands)
+        let commands = &mut *self.commands;
+        match &mut self.session {
+            Some(session) if self.is_recorded => session.run(|| work(commands)),
+            _ => work(commands),
+        }
     }
 
     /// Bytes were read or written.

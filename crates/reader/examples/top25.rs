@@ -54,8 +54,9 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut sessions: Vec<ThreadSession> =
         (0..THREADS).map(|_| ThreadSession::new(&SESSION)).collect();
     for session in &mut sessions {
-        let _entered = session.enter();
-        classes.iter().for_each(wait);
+        session.run(|| {
+            classes.iter().for_each(wait);
+        })
     }
 
     let stop = AtomicBool::new(false);
@@ -69,9 +70,10 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     for session in &mut own {
-                        let _entered = session.enter();
-                        classes.iter().for_each(wait);
-                        events.fetch_add(CLASSES as u64, Ordering::Relaxed);
+                        session.run(|| {
+                            classes.iter().for_each(wait);
+                            events.fetch_add(CLASSES as u64, Ordering::Relaxed);
+                        })
                     }
                 }
             });

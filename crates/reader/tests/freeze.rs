@@ -42,16 +42,10 @@ fn switch(running: &Running, on: bool) {
 
 fn session(user: &str) -> ThreadSession {
     let mut session = ThreadSession::new(&WORKER);
-    within(&mut session, || {
+    session.run(|| {
         tare::thread::set_account(user, "localhost");
     });
     session
-}
-
-/// Runs `work` in a session.
-fn within<T>(session: &mut ThreadSession, work: impl FnOnce() -> T) -> T {
-    let _entered = session.enter();
-    work()
 }
 
 fn own(running: &Running) -> Totals {
@@ -97,13 +91,13 @@ fn accounts(running: &Running) -> [u64; 2] {
 fn sums_by_thread_and_account_freeze_and_thaw() {
     let running = Running::new();
     let mut alice = session("alice");
-    let own_of = |session: &mut ThreadSession| within(session, || count(&running, &own(&running)));
-    within(&mut alice, || reads(5));
+    let own_of = |session: &mut ThreadSession| session.run(|| count(&running, &own(&running)));
+    alice.run(|| reads(5));
     switch(&running, false);
     // Bob begins while it is off.
     let mut bob = session("bob");
-    within(&mut alice, || reads(10));
-    within(&mut bob, || reads(20));
+    alice.run(|| reads(10));
+    bob.run(|| reads(20));
     assert_eq!(global(&running), 35);
     assert_eq!(accounts(&running), [5, 0]);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [5, 0]);
@@ -115,8 +109,8 @@ fn sums_by_thread_and_account_freeze_and_thaw() {
     assert_eq!(global(&running), 35);
     assert_eq!(accounts(&running), [5, 0]);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [5, 0]);
-    within(&mut alice, || reads(1));
-    within(&mut bob, || reads(2));
+    alice.run(|| reads(1));
+    bob.run(|| reads(2));
     switch(&running, true);
     assert_eq!(global(&running), 38);
     assert_eq!(accounts(&running), [6, 2]);
@@ -124,15 +118,15 @@ fn sums_by_thread_and_account_freeze_and_thaw() {
 
     // A second time, with a thread that takes a bank that was left while the consumer was off.
     switch(&running, false);
-    within(&mut bob, || reads(100));
+    bob.run(|| reads(100));
     drop(bob);
     let mut bob = session("bob");
-    within(&mut bob, || reads(7));
+    bob.run(|| reads(7));
     assert_eq!(accounts(&running), [6, 2]);
     assert_eq!(own_of(&mut bob), 0);
     switch(&running, true);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [6, 0]);
-    within(&mut bob, || reads(3));
+    bob.run(|| reads(3));
     assert_eq!(accounts(&running), [6, 5]);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [6, 3]);
     assert_eq!(global(&running), 148);
@@ -143,35 +137,35 @@ fn frozen_sums_can_be_truncated() {
     let running = Running::new();
     let mut alice = session("alice");
     let mut bob = session("bob");
-    within(&mut alice, || reads(5));
-    within(&mut bob, || reads(6));
+    alice.run(|| reads(5));
+    bob.run(|| reads(6));
     running.truncate(Scope::Account);
     running.truncate(Scope::User);
     running.truncate(Scope::Host);
-    within(&mut alice, || reads(1));
-    within(&mut bob, || reads(2));
+    alice.run(|| reads(1));
+    bob.run(|| reads(2));
     assert_eq!(accounts(&running), [1, 2]);
     switch(&running, false);
-    within(&mut alice, || reads(10));
+    alice.run(|| reads(10));
     assert_eq!(accounts(&running), [1, 2]);
-    let own_of = |session: &mut ThreadSession| within(session, || count(&running, &own(&running)));
+    let own_of = |session: &mut ThreadSession| session.run(|| count(&running, &own(&running)));
     running.truncate(Scope::Thread);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [0, 0]);
     assert_eq!(accounts(&running), [1, 2]);
     running.truncate(Scope::Account);
     running.truncate(Scope::User);
     running.truncate(Scope::Host);
-    within(&mut alice, || reads(10));
+    alice.run(|| reads(10));
     assert_eq!(accounts(&running), [0, 0]);
     running.truncate(Scope::Global);
     assert_eq!(global(&running), 0);
-    within(&mut bob, || reads(10));
+    bob.run(|| reads(10));
     assert_eq!(global(&running), 10);
     switch(&running, true);
     assert_eq!(accounts(&running), [0, 0]);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [0, 0]);
-    within(&mut alice, || reads(3));
-    within(&mut bob, || reads(4));
+    alice.run(|| reads(3));
+    bob.run(|| reads(4));
     assert_eq!(accounts(&running), [3, 4]);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [3, 4]);
     assert_eq!(global(&running), 17);
@@ -182,14 +176,14 @@ fn times_and_extremes_are_frozen() {
     let running = Running::new();
     let class = running.class(READ.name());
     let mut alice = session("alice");
-    within(&mut alice, || reads(4));
+    alice.run(|| reads(4));
     let row = |totals: Totals| totals.row(class).expect("it has one")[0];
     let before = row(of_account(&running, Scope::Account, 1));
-    let before_own = row(within(&mut alice, || own(&running)));
+    let before_own = row(alice.run(|| own(&running)));
     switch(&running, false);
-    within(&mut alice, || long_read(Duration::from_millis(20)));
+    alice.run(|| long_read(Duration::from_millis(20)));
     let account = row(of_account(&running, Scope::Account, 1));
-    let thread = row(within(&mut alice, || own(&running)));
+    let thread = row(alice.run(|| own(&running)));
     for cell in [COUNT, SUM, MIN, MAX] {
         assert_eq!(account[cell], before[cell], "{cell}");
         assert_eq!(thread[cell], before_own[cell], "{cell}");
@@ -197,12 +191,12 @@ fn times_and_extremes_are_frozen() {
     // Another thread in the same bank does not change the account's counts.
     drop(alice);
     let mut alice = session("alice");
-    within(&mut alice, || long_read(Duration::from_millis(20)));
+    alice.run(|| long_read(Duration::from_millis(20)));
     let account = row(of_account(&running, Scope::Account, 1));
     for cell in [COUNT, SUM, MIN, MAX] {
         assert_eq!(account[cell], before[cell], "{cell}");
     }
-    let thread = row(within(&mut alice, || own(&running)));
+    let thread = row(alice.run(|| own(&running)));
     assert_eq!(
         [thread[COUNT], thread[SUM], thread[MIN], thread[MAX]],
         [0, 0, NO_MIN, 0]
@@ -225,9 +219,9 @@ fn stages_and_errors_freeze_and_memory_does_not() {
         tare::memory::allocated(&HEAP, 100);
         tare::error::raised(1146);
     };
-    within(&mut alice, || (0..3).for_each(|_| work()));
+    alice.run(|| (0..3).for_each(|_| work()));
     switch(&running, false);
-    within(&mut alice, || (0..4).for_each(|_| work()));
+    alice.run(|| (0..4).for_each(|_| work()));
     let sums = |totals: &Totals| {
         let of = |kind: Kind, cell: usize| -> u64 {
             let classes = tare_reader::Classes::read(running.segment.view());
@@ -245,7 +239,7 @@ fn stages_and_errors_freeze_and_memory_does_not() {
     assert_eq!(sums(&of_account(&running, Scope::Account, 1)), [3, 3, 7]);
     assert_eq!(sums(&running.global()), [7, 7, 7]);
     switch(&running, true);
-    within(&mut alice, work);
+    alice.run(work);
     assert_eq!(sums(&of_account(&running, Scope::Account, 1)), [4, 4, 8]);
     assert_eq!(sums(&running.global()), [8, 8, 8]);
 }
@@ -260,12 +254,12 @@ fn sums_by_thread_may_be_frozen_from_the_start() {
     });
     let mut alice = session("alice");
     let mut bob = session("bob");
-    within(&mut alice, || reads(5));
-    within(&mut bob, || reads(5));
+    alice.run(|| reads(5));
+    bob.run(|| reads(5));
     assert_eq!(accounts(&running), [0, 0]);
     assert_eq!(global(&running), 10);
     switch(&running, true);
-    within(&mut bob, || reads(1));
+    bob.run(|| reads(1));
     assert_eq!(accounts(&running), [0, 1]);
     assert_eq!(global(&running), 11);
 }
@@ -281,9 +275,10 @@ fn frozen_sums_survive_a_merge_of_banks() {
     let visit = |round: u64, times: u64| {
         let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
         for session in &mut both {
-            let _entered = session.enter();
-            tare::thread::set_account(&format!("user{}", round % 14), "localhost");
-            reads(times);
+            session.run(|| {
+                tare::thread::set_account(&format!("user{}", round % 14), "localhost");
+                reads(times);
+            })
         }
     };
     let merges = || {
@@ -347,9 +342,9 @@ fn hostile_baselines_only_give_wrong_figures() {
     let mut alice = session("alice");
     let view = running.segment.writable().expect("we live");
     for nonsense in [u64::MAX, 1 << 63, 0x0101_0101_0101_0101, 7] {
-        within(&mut alice, || reads(5));
+        alice.run(|| reads(5));
         switch(&running, false);
-        within(&mut alice, || reads(5));
+        alice.run(|| reads(5));
         for number in 1..baseline::COUNT {
             for bank in 0..running.banks().count() {
                 let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
@@ -362,13 +357,13 @@ fn hostile_baselines_only_give_wrong_figures() {
             switch(&running, on);
             of_account(&running, Scope::Account, 1);
             of_account(&running, Scope::Host, 1);
-            within(&mut alice, || own(&running));
+            alice.run(|| own(&running));
         }
     }
     for scope in [Scope::Global, Scope::Account, Scope::User, Scope::Host] {
         running.truncate(scope);
     }
-    within(&mut alice, || reads(2));
+    alice.run(|| reads(2));
     assert_eq!(global(&running), 2);
     assert_eq!(count(&running, &of_account(&running, Scope::User, 1)), 2);
 }

@@ -203,8 +203,9 @@ fn two_thousand_live_threads_each_have_their_counts() {
     let mut sessions: Vec<ThreadSession> =
         (0..THREADS).map(|_| ThreadSession::new(&WORKER)).collect();
     for (i, session) in sessions.iter_mut().enumerate() {
-        let _entered = session.enter();
-        (0..i % 5).for_each(|_| work());
+        session.run(|| {
+            (0..i % 5).for_each(|_| work());
+        })
     }
     let done: u64 = (0..THREADS).map(|i| (i % 5) as u64).sum();
     assert_exact(&running, done);
@@ -257,10 +258,11 @@ fn merging_banks_neither_loses_nor_doubles() {
                         let user = format!("user{}", (round * 3 + worker) % 14);
                         let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
                         for session in &mut both {
-                            let _entered = session.enter();
-                            tare::thread::set_account(&user, "localhost");
-                            work();
-                            times.fetch_add(1, Ordering::Relaxed);
+                            session.run(|| {
+                                tare::thread::set_account(&user, "localhost");
+                                work();
+                                times.fetch_add(1, Ordering::Relaxed);
+                            })
                         }
                     }
                 })

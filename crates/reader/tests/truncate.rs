@@ -219,20 +219,22 @@ fn a_thread_that_begins_after_a_truncation_counts_from_zero() {
     let running = Running::new();
     let mut first = ThreadSession::new(&WORKER);
     {
-        let _entered = first.enter();
-        reads(10);
-        running.truncate(Scope::Thread);
-        reads(2);
-        assert_eq!(counts(&running), [12, 12, 2]);
+        first.run(|| {
+            reads(10);
+            running.truncate(Scope::Thread);
+            reads(2);
+            assert_eq!(counts(&running), [12, 12, 2]);
+        })
     }
     drop(first);
     let mut second = ThreadSession::new(&WORKER);
-    let _entered = second.enter();
-    reads(3);
-    assert_eq!(counts(&running), [15, 15, 3]);
-    running.truncate(Scope::Thread);
-    reads(1);
-    assert_eq!(counts(&running), [16, 16, 1]);
+    second.run(|| {
+        reads(3);
+        assert_eq!(counts(&running), [15, 15, 3]);
+        running.truncate(Scope::Thread);
+        reads(1);
+        assert_eq!(counts(&running), [16, 16, 1]);
+    })
 }
 
 /// A truncation while banks are merged loses no later event and displays no earlier one.
@@ -247,9 +249,10 @@ fn truncations_survive_a_merge_of_banks() {
     let visit = |round: u64, times: u64| {
         let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
         for session in &mut both {
-            let _entered = session.enter();
-            tare::thread::set_account(&format!("user{}", round % 14), "localhost");
-            reads(times);
+            session.run(|| {
+                tare::thread::set_account(&format!("user{}", round % 14), "localhost");
+                reads(times);
+            })
         }
     };
     let merges = || {
@@ -311,9 +314,10 @@ fn files_are_truncated_separately_from_their_class() {
     let visit = |round: u64| {
         let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
         for session in &mut both {
-            let _entered = session.enter();
-            tare::thread::set_account(&format!("user{}", round % 14), "localhost");
-            file.wait(tare::Operation::Read).bytes(3);
+            session.run(|| {
+                tare::thread::set_account(&format!("user{}", round % 14), "localhost");
+                file.wait(tare::Operation::Read).bytes(3);
+            })
         }
     };
     let reads = || {

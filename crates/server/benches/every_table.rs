@@ -100,21 +100,22 @@ fn event(class: &'static Class, text: &str) {
 fn fill(sessions: &mut [tare::thread::ThreadSession], classes: &[&'static Class]) {
     let mut digest = 0;
     for (i, session) in sessions.iter_mut().enumerate() {
-        let _entered = session.enter();
-        tare::thread::set_account(&format!("user{}", i % 20), &format!("host{}", i % 5));
-        tare::thread::set_processlist_id(i as u64 + 1);
-        tare::thread::set_db("bench");
-        for class in classes {
-            digest += 1;
-            event(
-                class,
-                &format!("SELECT c{} FROM t WHERE id = 1", digest % DIGESTS),
-            );
-        }
-        for error in 1000..1100 {
-            tare::error::raised(error);
-        }
-        drop(tare::idle::start(&IDLE));
+        session.run(|| {
+            tare::thread::set_account(&format!("user{}", i % 20), &format!("host{}", i % 5));
+            tare::thread::set_processlist_id(i as u64 + 1);
+            tare::thread::set_db("bench");
+            for class in classes {
+                digest += 1;
+                event(
+                    class,
+                    &format!("SELECT c{} FROM t WHERE id = 1", digest % DIGESTS),
+                );
+            }
+            for error in 1000..1100 {
+                tare::error::raised(error);
+            }
+            drop(tare::idle::start(&IDLE));
+        })
     }
 }
 

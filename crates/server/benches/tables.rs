@@ -64,10 +64,11 @@ fn main() {
         .map(|_| tare::thread::ThreadSession::new(&SESSION))
         .collect();
     for session in &mut sessions {
-        let _entered = session.enter();
-        for class in &classes {
-            drop(tare::wait::start(class, tare::Operation::Wait));
-        }
+        session.run(|| {
+            for class in &classes {
+                drop(tare::wait::start(class, tare::Operation::Wait));
+            }
+        })
     }
     let segment = Segment::own(tare::descriptor().unwrap()).expect("the own segment");
     let source: Arc<dyn Source> = Arc::new(Serving(Arc::new(segment)));

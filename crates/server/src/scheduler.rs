@@ -283,10 +283,11 @@ impl Pool {
             Work::Connect(incoming) => {
                 let mut thread = tare::thread::ThreadSession::new(&THREAD_ONE_CONNECTION);
                 let login = catch_panic(&self.shared, || {
-                    let _entered = thread.enter();
-                    // The client may take long to answer the greeting.
-                    let _waits = mark_blocked();
-                    login::login(&self.shared, *incoming)
+                    thread.run(|| {
+                        // The client may take long to answer the greeting.
+                        let _waits = mark_blocked();
+                        login::login(&self.shared, *incoming)
+                    })
                 });
                 login.flatten().map(|mut session| {
                     session.thread = Some(thread);
@@ -295,20 +296,20 @@ impl Pool {
             }
             Work::Serve(mut session) => catch_panic(&self.shared, move || {
                 let mut thread = session.thread.take()?;
-                let entered = thread.enter();
-                session.client.stream.idle(false);
-                let mut live = command::serve_one(&mut session) == Next::Continue;
-                // The worker goes on with a client that has already sent more.
-                while live && session.client.has_buffered() {
-                    live = command::serve_one(&mut session) == Next::Continue;
-                }
-                if !live {
-                    // While the session's instrumented thread is entered, so that its end is recorded there.
-                    transaction::roll_back(&mut session);
-                    drop(session);
-                    return None;
-                }
-                drop(entered);
+                let mut session = thread.run(|| {
+                    session.client.stream.idle(false);
+                    let mut live = command::serve_one(&mut session) == Next::Continue;
+                    // The worker goes on with a client that has already sent more.
+                    while live && session.client.has_buffered() {
+                        live = command::serve_one(&mut session) == Next::Continue;
+                    }
+                    if !live {
+                        // In the session's instrumented thread, so that its end is recorded there.
+                        transaction::roll_back(&mut session);
+                        return None;
+                    }
+                    Some(session)
+                })?;
                 session.thread = Some(thread);
                 Some(session)
             })

@@ -487,9 +487,10 @@ fn rows_of_objects_are_exact_while_threads_come_and_go() {
             .map(|_| tare::thread::ThreadSession::new(&WORKER))
             .collect();
         for session in &mut sessions {
-            let _entered = session.enter();
-            tare::thread::set_account(crowd, "localhost");
-            drop(tare::statement::start(&SELECT));
+            session.run(|| {
+                tare::thread::set_account(crowd, "localhost");
+                drop(tare::statement::start(&SELECT));
+            })
         }
     }
     std::thread::scope(|scope| {
@@ -498,16 +499,17 @@ fn rows_of_objects_are_exact_while_threads_come_and_go() {
             scope.spawn(move || {
                 for round in 0..ROUNDS {
                     let mut session = tare::thread::ThreadSession::new(&WORKER);
-                    let _entered = session.enter();
-                    let user = format!("user{}", (round * 3 + worker) % 12);
-                    tare::thread::set_account(&user, "localhost");
-                    for table in tables {
-                        table.io(Operation::Fetch, Some(0)).rows(2);
-                        table.io(Operation::Update, Some(1)).rows(1);
-                        table.locked(TableLock::ReadExternal);
-                    }
-                    let _call = OUTER.start();
-                    tare::statement::start(&SELECT).rows_sent(2);
+                    session.run(|| {
+                        let user = format!("user{}", (round * 3 + worker) % 12);
+                        tare::thread::set_account(&user, "localhost");
+                        for table in tables {
+                            table.io(Operation::Fetch, Some(0)).rows(2);
+                            table.io(Operation::Update, Some(1)).rows(1);
+                            table.locked(TableLock::ReadExternal);
+                        }
+                        let _call = OUTER.start();
+                        tare::statement::start(&SELECT).rows_sent(2);
+                    })
                 }
             });
         }

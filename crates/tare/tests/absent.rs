@@ -14,7 +14,6 @@ fn guards_are_of_no_size_and_do_nothing_when_dropped() {
     assert_eq!(size_of::<tare::task::stage::Stage>(), 0);
     assert_eq!(size_of::<tare::transaction::Transaction>(), 0);
     assert_eq!(size_of::<tare::thread::ThreadSession>(), 0);
-    assert_eq!(size_of::<tare::thread::Entered<'_>>(), 0);
     assert_eq!(size_of::<tare::digest::Digest>(), 0);
     assert!(!needs_drop::<tare::wait::Wait>());
     assert!(!needs_drop::<tare::statement::Statement>());

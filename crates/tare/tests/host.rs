@@ -178,9 +178,10 @@ fn a_session_takes_a_bank_when_it_counts() {
     let sessions =
         |n: usize| -> Vec<ThreadSession> { (0..n).map(|_| ThreadSession::new(&WORKER)).collect() };
     let count_in = |session: &mut ThreadSession, user: &str| {
-        let _entered = session.enter();
-        tare::thread::set_account(user, "localhost");
-        assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true).is_none());
+        session.run(|| {
+            tare::thread::set_account(user, "localhost");
+            assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true).is_none());
+        })
     };
     let before = tare.banks();
     let mut idle = sessions(8);

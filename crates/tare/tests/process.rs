@@ -86,9 +86,9 @@ fn forks_in_the_middle_of_load_leave_the_parent_exact() {
     assert_eq!(tare.total(&EVENT).count, done.get());
     assert_eq!(tare.lost(Lost::Forks), forks as u64);
     assert_eq!(tare.losses(), [(Lost::Forks as usize, forks as u64)]);
-    let entered = session.enter();
-    event();
-    drop(entered);
+    session.run(|| {
+        event();
+    });
     assert_eq!(tare.total(&EVENT).count, done.get() + 1);
     assert_eq!(
         tare.total(&LOCK).count,

@@ -201,46 +201,46 @@ fn host() {
     assert_eq!(table.into_inner(), [1, 2]);
 
     let mut session = ThreadSession::new(&WORKER);
-    let entered = session.enter();
-    tare::thread::set_account("alice", "localhost");
-    tare::thread::set_db("shop");
-    tare::thread::set_command(Command::Query);
-    let mode = Mode {
-        isolation: Isolation::ReadCommitted,
-        ..Mode::default()
-    };
-    let transaction = tare::transaction::start(&TRANSACTION, mode);
-    transaction.savepoint();
-    transaction.rollback_to_savepoint();
-    transaction.release_savepoint();
-    let statement = tare::statement::start(&ABSTRACT);
-    statement.refine(&QUERY);
-    statement.text("SELECT 1");
-    statement.set_all([(Counter::RowsSent, 1), (Counter::Warnings, 0)]);
-    statement.prepared("SELECT 1", &Digest::of("SELECT 1"));
-    statement.schema("shop");
-    tare::stage::set(&STAGE);
-    tare::stage::progress(1, 2);
-    let file = tare::file::Instance::open(&DATA, "/nowhere");
-    file.wait(Operation::Read).bytes(1);
-    let socket = tare::socket::Instance::new(&CLIENT, 3);
-    drop(socket.wait(Operation::Recv));
-    drop(tare::table::wait(&TABLE, Operation::Fetch));
-    drop(tare::idle::start(&IDLE));
-    tare::memory::allocated(&HEAP, 1);
-    tare::memory::freed(&HEAP, 1);
-    tare::error::handled(1064);
-    statement.error(1064, "42000", "no");
-    statement.rows_sent(1);
-    statement.rows_examined(1);
-    statement.rows_affected(1);
-    statement.warnings(1);
-    statement.add(Counter::SelectScan, 1);
-    tare::stage::end();
-    drop(statement);
-    transaction.commit();
-    drop(tare::statement::start_since(&QUERY, tare::idle::now()));
-    drop(entered);
+    session.run(|| {
+        tare::thread::set_account("alice", "localhost");
+        tare::thread::set_db("shop");
+        tare::thread::set_command(Command::Query);
+        let mode = Mode {
+            isolation: Isolation::ReadCommitted,
+            ..Mode::default()
+        };
+        let transaction = tare::transaction::start(&TRANSACTION, mode);
+        transaction.savepoint();
+        transaction.rollback_to_savepoint();
+        transaction.release_savepoint();
+        let statement = tare::statement::start(&ABSTRACT);
+        statement.refine(&QUERY);
+        statement.text("SELECT 1");
+        statement.set_all([(Counter::RowsSent, 1), (Counter::Warnings, 0)]);
+        statement.prepared("SELECT 1", &Digest::of("SELECT 1"));
+        statement.schema("shop");
+        tare::stage::set(&STAGE);
+        tare::stage::progress(1, 2);
+        let file = tare::file::Instance::open(&DATA, "/nowhere");
+        file.wait(Operation::Read).bytes(1);
+        let socket = tare::socket::Instance::new(&CLIENT, 3);
+        drop(socket.wait(Operation::Recv));
+        drop(tare::table::wait(&TABLE, Operation::Fetch));
+        drop(tare::idle::start(&IDLE));
+        tare::memory::allocated(&HEAP, 1);
+        tare::memory::freed(&HEAP, 1);
+        tare::error::handled(1064);
+        statement.error(1064, "42000", "no");
+        statement.rows_sent(1);
+        statement.rows_examined(1);
+        statement.rows_affected(1);
+        statement.warnings(1);
+        statement.add(Counter::SelectScan, 1);
+        tare::stage::end();
+        drop(statement);
+        transaction.commit();
+        drop(tare::statement::start_since(&QUERY, tare::idle::now()));
+    });
     let class = Class::new(Kind::Mutex, "wait/synch/mutex/surface/late", "").enabled();
     Box::leak(Box::new(class)).register();
 }

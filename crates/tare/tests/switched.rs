@@ -103,9 +103,10 @@ fn last<const N: usize>(ring: &[Record<N>]) -> [u64; N] {
 /// Now: when an event of another session ended.
 fn now(tare: &Running) -> u64 {
     let mut marker = ThreadSession::new(&MARKER);
-    let _entered = marker.enter();
-    drop(tare::wait::start(&MARK, Operation::MetadataLock));
-    last(tare.view.ring_waits(slot(tare)))[word::END]
+    marker.run(|| {
+        drop(tare::wait::start(&MARK, Operation::MetadataLock));
+        last(tare.view.ring_waits(slot(tare)))[word::END]
+    })
 }
 
 fn start_of_last_wait(tare: &Running) -> u64 {
@@ -370,21 +371,24 @@ fn a_stage_whose_end_was_not_reported_is_discarded_once() {
     let tare = running();
     let mut sessions = [ThreadSession::new(&MARKER), ThreadSession::new(&MARKER)];
     for session in &mut sessions {
-        let _entered = session.enter();
-        tare::stage::forget_missed(1);
-        tare::stage::set(&STAGE);
+        session.run(|| {
+            tare::stage::forget_missed(1);
+            tare::stage::set(&STAGE);
+        })
     }
     for session in &mut sessions {
-        let _entered = session.enter();
-        tare::stage::forget_missed(2);
-        tare::stage::end();
-        assert_eq!(tare.total(&STAGE).count, 0);
+        session.run(|| {
+            tare::stage::forget_missed(2);
+            tare::stage::end();
+            assert_eq!(tare.total(&STAGE).count, 0);
+        })
     }
     for session in &mut sessions {
-        let _entered = session.enter();
-        tare::stage::set(&STAGE);
-        tare::stage::forget_missed(2);
-        tare::stage::end();
+        session.run(|| {
+            tare::stage::set(&STAGE);
+            tare::stage::forget_missed(2);
+            tare::stage::end();
+        })
     }
     assert_eq!(tare.total(&STAGE).count, 2);
 }

@@ -451,32 +451,32 @@ fn what_begins_is_nested_in_the_statement_that_was_resumed() {
     let tare = everything(Limits::default());
     let (mut session, id) = session();
     let slot = tare.slot_of(id);
-    let entered = session.enter();
-    let outer = statement::start(&OUTER);
-    let first = statement::start(&INNER);
-    first.suspend();
-    let second = statement::start(&INNER);
-    first.resume();
-    drop(stage::start(&STEP));
-    // Not the one that was resumed last: nothing changes.
-    second.suspend();
-    drop(stage::start(&STEP));
-    first.suspend();
-    drop(stage::start(&STEP));
-    drop(second);
-    drop(first);
-    // It has ended.
-    outer.resume();
-    drop(outer);
-    drop(stage::start(&STEP));
-    let parents = |all: Vec<(u64, usize, (u64, Nesting))>| -> Vec<_> {
-        all.into_iter()
-            .map(|(id, _, parent)| (id, parent.0))
-            .collect()
-    };
-    let statements = parents(nestings(tare.view.ring_statements(slot)));
-    assert_eq!(statements, [(1, 0), (2, 1), (3, 1)]);
-    let stages = parents(nestings(tare.view.ring_stages(slot)));
-    assert_eq!(stages, [(4, 2), (5, 2), (6, 1), (7, 0)]);
-    drop(entered);
+    session.run(|| {
+        let outer = statement::start(&OUTER);
+        let first = statement::start(&INNER);
+        first.suspend();
+        let second = statement::start(&INNER);
+        first.resume();
+        drop(stage::start(&STEP));
+        // Not the one that was resumed last: nothing changes.
+        second.suspend();
+        drop(stage::start(&STEP));
+        first.suspend();
+        drop(stage::start(&STEP));
+        drop(second);
+        drop(first);
+        // It has ended.
+        outer.resume();
+        drop(outer);
+        drop(stage::start(&STEP));
+        let parents = |all: Vec<(u64, usize, (u64, Nesting))>| -> Vec<_> {
+            all.into_iter()
+                .map(|(id, _, parent)| (id, parent.0))
+                .collect()
+        };
+        let statements = parents(nestings(tare.view.ring_statements(slot)));
+        assert_eq!(statements, [(1, 0), (2, 1), (3, 1)]);
+        let stages = parents(nestings(tare.view.ring_stages(slot)));
+        assert_eq!(stages, [(4, 2), (5, 2), (6, 1), (7, 0)]);
+    });
 }

@@ -365,13 +365,14 @@ fn shared_sessions_are_left_in_any_order() {
     a.leave();
     assert_eq!(tare::thread::id(), own);
 
-    // Inside of it a guard restores it: it is not free before that.
+    // Inside of it another session restores it: it is not free before that.
     assert!(a.enter());
     let mut c = session();
-    let (c_id, guard) = (c.id(), c.enter());
-    a.leave();
-    assert_eq!(tare::thread::id(), c_id);
-    drop(guard);
+    let c_id = c.id();
+    c.run(|| {
+        a.leave();
+        assert_eq!(tare::thread::id(), c_id);
+    });
     assert_eq!(id_in(&b), ids.1);
     assert_eq!(tare::thread::id(), own);
     // Entered again inside of another one.
@@ -415,16 +416,17 @@ fn threads_enter_and_leave_shared_sessions_at_random() {
                             }
                             3 => {
                                 let mut inner = ThreadSession::new(&SESSION);
-                                let _guard = inner.enter();
-                                if let Some(session) = entered.pop() {
-                                    session.leave();
-                                }
-                                // Is left after the guard.
-                                if session.enter() {
-                                    entered.push(session);
-                                }
-                                drop(statement::start(&JOB));
-                                begun += 1;
+                                inner.run(|| {
+                                    if let Some(session) = entered.pop() {
+                                        session.leave();
+                                    }
+                                    // Is left later than this one.
+                                    if session.enter() {
+                                        entered.push(session);
+                                    }
+                                    drop(statement::start(&JOB));
+                                    begun += 1;
+                                })
                             }
                             4 if open.len() < 4 => {
                                 open.push(statement::start(&JOB));

@@ -37,24 +37,26 @@ pub fn poll(_: &Objects, n: usize) {
 /// As the statement of a thread: it begins, gets its text, and ends with digest and histograms.
 pub fn statement(_: &Objects, n: usize) {
     ENTERED.with_borrow_mut(|session| {
-        let _entered = session.enter();
-        for _ in 0..n {
-            let statement = tare::task::statement::start(&TASK);
-            statement.text(black_box(TEXT));
-            statement.rows_examined(1);
-            statement.rows_sent(1);
-        }
+        session.run(|| {
+            for _ in 0..n {
+                let statement = tare::task::statement::start(&TASK);
+                statement.text(black_box(TEXT));
+                statement.rows_examined(1);
+                statement.rows_sent(1);
+            }
+        })
     });
 }
 
 /// A future that is counted as a wait and is ready at once.
 pub fn wait(_: &Objects, n: usize) {
     ENTERED.with_borrow_mut(|session| {
-        let _entered = session.enter();
-        let mut context = Context::from_waker(Waker::noop());
-        for i in 0..n {
-            let wait = pin!(tare::wait::future(&WAIT, Operation::MetadataLock, ready(i)));
-            let _ = black_box(wait.poll(&mut context));
-        }
+        session.run(|| {
+            let mut context = Context::from_waker(Waker::noop());
+            for i in 0..n {
+                let wait = pin!(tare::wait::future(&WAIT, Operation::MetadataLock, ready(i)));
+                let _ = black_box(wait.poll(&mut context));
+            }
+        })
     });
 }

@@ -2,7 +2,6 @@
 
 use crate::class::Class;
 pub use crate::modes::ConnectionType;
-use std::marker::PhantomData;
 use std::thread::JoinHandle;
 use tare_layout::slot::Command;
 
@@ -89,14 +88,9 @@ impl ThreadSession {
     #[inline(always)]
     pub fn set_processlist_id(&self, _: u64) {}
 
-    /// Does nothing.
+    /// Calls `work`.
     #[inline(always)]
-    pub fn enter(&mut self) -> Entered<'_> {
-        Entered(PhantomData)
+    pub fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        work()
     }
 }
-
-/// A session entered.
-#[must_use = "the session is left when this is dropped"]
-#[derive(Debug)]
-pub struct Entered<'a>(PhantomData<(&'a mut ThreadSession, *const ())>);

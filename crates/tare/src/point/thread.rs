@@ -1,8 +1,6 @@
 //! Threads, and sessions that move between threads.
 
-use std::cell::Cell;
 use std::io;
-use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
@@ -239,9 +237,7 @@ fn truncate_attributes(lines: &str) -> String {
 /// ```
 /// tare::classes! { static CONNECTION: Thread = "thread/app/connection"; }
 /// let mut session = tare::thread::ThreadSession::new(&CONNECTION);
-/// let entered = session.enter();
-/// tare::thread::set_account("alice", "localhost"); // of the session
-/// drop(entered);
+/// session.run(|| tare::thread::set_account("alice", "localhost")); // of the session
 /// ```
 #[derive(Debug)]
 pub struct ThreadSession {
@@ -251,8 +247,7 @@ pub struct ThreadSession {
     lost_under: u32,
 }
 
-// SAFETY: only the thread that has entered the session uses the local, and entering takes the session
-// exclusively.
+// SAFETY: only the thread that runs in the session uses the local, and `run` takes the session exclusively.
 unsafe impl Send for ThreadSession {}
 
 impl ThreadSession {
@@ -325,24 +320,38 @@ impl ThreadSession {
         }
     }
 
-    /// Makes the session the calling thread's, until the guard is dropped. Meanwhile the session has the
-    /// thread's number in the operating system.
+    /// Calls `work` in the session: it is the calling thread's meanwhile, and has the thread's number in the
+    /// operating system.
     #[inline]
-    pub fn enter(&mut self) -> Entered<'_> {
-        self.renew_if_stale();
-        Entered {
-            before: self.enter_slot(),
-            thread: PhantomData,
+    pub fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        /// The session is left when this is dropped.
+        struct Inside(hot::Before, &'static Slot);
+        impl Drop for Inside {
+            #[inline]
+            fn drop(&mut self) {
+                if hot::leave_session(self.0) {
+                    // No thread of the system works for it now.
+                    self.1.os_id.store(0, Ordering::Relaxed);
+                }
+            }
         }
+        self.renew_if_stale();
+        let _inside = self.enter_slot().map(|(before, slot)| Inside(before, slot));
+        work()
     }
 
     /// Takes a slot, if Tare records into a segment in which the session has none.
     #[inline(always)]
     pub(super) fn renew_if_stale(&mut self) {
-        let generation = NOW.generation.load(Ordering::Relaxed);
-        if self.generation() != u64::from(generation) {
+        if !self.is_current() {
             self.renew();
         }
+    }
+
+    /// Whether it has a slot in the segment that this process records into now.
+    #[inline(always)]
+    pub(super) fn is_current(&self) -> bool {
+        self.generation() == u64::from(NOW.generation.load(Ordering::Relaxed))
     }
 
     /// Makes the session's slot the calling thread's. `None`: it has none.
@@ -387,7 +396,7 @@ impl ThreadSession {
     fn leave(&mut self) {
         let local = std::mem::replace(&mut self.local, std::ptr::null_mut());
         if !local.is_null() {
-            // SAFETY: created by `renew`. No thread has entered the session, because that borrows it.
+            // SAFETY: created by `renew`. No thread is in the session, because `run` borrows it.
             unsafe { Local::leave(local) };
         }
     }
@@ -396,24 +405,5 @@ impl ThreadSession {
 impl Drop for ThreadSession {
     fn drop(&mut self) {
         self.leave();
-    }
-}
-
-/// A session that the calling thread has entered.
-#[must_use = "the session is left when this is dropped"]
-#[derive(Debug)]
-pub struct Entered<'a> {
-    before: Option<(hot::Before, &'static Slot)>,
-    thread: PhantomData<(&'a mut ThreadSession, *const (), Cell<()>)>,
-}
-
-impl Drop for Entered<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some((before, slot)) = self.before.take() {
-            // No thread of the system works for it now.
-            slot.os_id.store(0, Ordering::Relaxed);
-            hot::leave_session(before);
-        }
     }
 }

@@ -90,9 +90,9 @@ pub fn a_process_that_gave_up_changes_nothing() {
     event();
     in_child(|| {
         let mut session = tare::thread::ThreadSession::new(&WORKER);
-        let entered = session.enter();
-        event();
-        drop(entered);
+        session.run(|| {
+            event();
+        });
         let stopped = fork(|| {
             // SAFETY: this process ends with its parent, also while it is stopped.
             unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };

@@ -1,8 +1,11 @@
 //! What a child has from its parent.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use tare::Operation;
+use tare::task::SharedSession;
+use tare::thread::ThreadSession;
 use tare_layout::shared::Lost;
 
 use super::{CLIENT, DATA, EVENT, LOCK, WORKER, event, fork, in_child, many_processes, wait};
@@ -15,7 +18,7 @@ fn drop_copy<T>(of_parent: &T) {
 
 pub fn what_a_parent_opened_is_its_own() {
     let tare = many_processes();
-    let mut session = tare::thread::ThreadSession::new(&WORKER);
+    let mut session = ThreadSession::new(&WORKER);
     let socket = tare::socket::Instance::new(&CLIENT, 7);
     let file = tare::file::Instance::open(&DATA, "/children/open");
     drop((socket.wait(Operation::Recv), file.wait(Operation::Read)));
@@ -30,7 +33,7 @@ pub fn what_a_parent_opened_is_its_own() {
     });
     assert_eq!(entry.open.load(Ordering::Relaxed), 1);
     in_child(|| {
-        drop(session.enter());
+        session.run(|| ());
         drop((socket.wait(Operation::Recv), file.wait(Operation::Read)));
         assert_eq!(tare.sockets(&CLIENT).len(), 2);
         assert_eq!(entry.open.load(Ordering::Relaxed), 2);
@@ -42,11 +45,56 @@ pub fn what_a_parent_opened_is_its_own() {
     assert_eq!(tare.sockets(&CLIENT), parents.0);
     assert!(parents.1.iter().all(|slot| tare.live().contains(slot)));
     assert_eq!(tare.total(&CLIENT).count, 2);
-    let entered = session.enter();
-    event();
-    drop(entered);
+    session.run(|| {
+        event();
+    });
     assert_eq!(tare.total(&EVENT).count, 2);
     assert_eq!(tare.losses(), []);
+}
+
+pub fn a_child_that_was_forked_in_a_session_is_in_none() {
+    let tare = many_processes();
+    let mut session = ThreadSession::new(&WORKER);
+    let shared = SharedSession::new(ThreadSession::new(&WORKER));
+    let own = tare::thread::id();
+    assert!(shared.enter());
+    let parents = [own, session.id(), tare::thread::id()];
+    let slots = [1, 2].map(|i| tare.view.slot(tare.slot_of(parents[i])));
+    // SAFETY: no arguments.
+    let thread = unsafe { libc::gettid() } as u64;
+    let pid = session.run(|| {
+        shared.run(|_| {
+            // SAFETY: this process has one thread, and the child ends by _exit.
+            let pid = unsafe { libc::fork() };
+            if pid != 0 {
+                assert_eq!(wait(pid), 0);
+                let threads = slots.map(|slot| slot.os_id.load(Ordering::Relaxed));
+                assert_eq!(threads, [thread; 2]);
+            }
+            pid
+        })
+    });
+    if pid == 0 {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let own = tare::thread::id();
+            assert!(shared.leave());
+            let in_sessions = [
+                session.run(tare::thread::id),
+                shared.run(|_| tare::thread::id()),
+            ];
+            let all: BTreeSet<u64> = parents
+                .into_iter()
+                .chain([own])
+                .chain(in_sessions)
+                .collect();
+            assert_eq!((all.len(), tare::thread::id()), (6, own), "{all:?}");
+        }));
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(result.is_err())) }
+    }
+    assert_eq!(tare::thread::id(), parents[2]);
+    assert!(shared.leave());
+    assert_eq!(tare::thread::id(), own);
 }
 
 pub fn children_of_a_parent_with_threads_do_not_record() {

@@ -47,6 +47,7 @@ fn main() {
         counts::killed_children_lose_their_last_event_only,
         counts::a_name_has_one_number_in_all_processes,
         inherited::what_a_parent_opened_is_its_own,
+        inherited::a_child_that_was_forked_in_a_session_is_in_none,
         ends::the_segment_ends_with_the_last_process,
         ends::a_killed_owner_is_replaced_by_the_oldest,
         inherited::children_of_a_parent_with_threads_do_not_record,

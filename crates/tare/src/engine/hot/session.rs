@@ -45,13 +45,18 @@ pub(crate) fn no_session() {
     });
 }
 
-/// Undoes [`enter_session`].
-pub(crate) fn leave_session((local, generation): Before) {
+/// Undoes [`enter_session`]. False: the thread is in no session, because it was forked in this one. What was
+/// the thread's before is its parent's.
+pub(crate) fn leave_session((local, generation): Before) -> bool {
     HOT.with(|hot| {
-        hot.set_local(local);
-        hot.generation.set(generation);
-        hot.sessions.set(hot.sessions.get().saturating_sub(1));
-    });
+        let sessions = hot.sessions.get();
+        if sessions != 0 {
+            hot.set_local(local);
+            hot.generation.set(generation);
+            hot.sessions.set(sessions - 1);
+        }
+        sessions != 0
+    })
 }
 
 /// How many sessions the calling thread has entered, one inside the other.

@@ -66,17 +66,17 @@ impl<F: Future> Future for Scope<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         // SAFETY: rule 1 (the session is not pinned, the future is pinned again).
         let this = unsafe { self.get_unchecked_mut() };
-        let _entered = this.session.enter();
         // SAFETY: rule 1.
-        unsafe { Pin::new_unchecked(&mut *this.future) }.poll(context)
+        let future = unsafe { Pin::new_unchecked(&mut *this.future) };
+        this.session.run(|| future.poll(context))
     }
 }
 
 impl<F> Drop for Scope<F> {
     fn drop(&mut self) {
-        let _entered = self.session.enter();
         // SAFETY: rule 2.
-        unsafe { ManuallyDrop::drop(&mut self.future) };
+        self.session
+            .run(|| unsafe { ManuallyDrop::drop(&mut self.future) });
     }
 }
 

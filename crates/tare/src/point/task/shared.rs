@@ -157,7 +157,10 @@ impl SharedSession {
             self.owner
                 .compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed)
                 .ok()?;
-            // SAFETY: rule 3 (this thread has just become the owner, and nothing else refers to the slot).
+        }
+        // An owner that is in no session was forked in this one.
+        if is_new || !hot::is_in_session() {
+            // SAFETY: rule 3 (this thread is the owner, and does not come back to the slot).
             unsafe { &mut *self.session.get() }.renew_if_stale();
         }
         // SAFETY: rule 3 (this thread is the owner).
@@ -179,7 +182,10 @@ impl SharedSession {
         let entries = self.entries.load(Ordering::Relaxed).saturating_sub(1);
         self.entries.store(entries, Ordering::Relaxed);
         if entries == 0 {
-            slot.os_id.store(0, Ordering::Relaxed);
+            // SAFETY: rule 3 (this thread is the owner).
+            if unsafe { &*self.session.get() }.is_current() {
+                slot.os_id.store(0, Ordering::Relaxed);
+            }
             self.owner.store(0, Ordering::Release);
         }
     }
@@ -275,7 +281,7 @@ impl Stack {
             }
             // If it is not the thread's, the thread ends and has no slot any more.
             match is_left && hot::is_local(last.local) {
-                true => hot::leave_session(last.before),
+                true => drop(hot::leave_session(last.before)),
                 false => hot::leave_outer_session(),
             }
             if let Some(entry) = self.0.pop() {
