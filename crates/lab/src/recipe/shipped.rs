@@ -32,7 +32,6 @@ shipped!(
     "headline",
     "server",
     "door",
-    "active",
     "any",
     "memory",
     "events",
