@@ -19,14 +19,13 @@
  * Rules that hold for every function:
  *
  * - Nothing here stops the host. A panic inside Tare is caught; a NULL pointer, a class of the wrong
- *   kind and an object that was never initialised are refused (TARE_NULL, TARE_INVALID) or ignored.
+ *   kind and an object that was not initialised are refused (TARE_NULL, TARE_INVALID) or ignored.
  *   A lock whose class is NULL still locks; it is then counted as "unnamed".
  * - Before tare_start() and after tare_stop(), points cost one load and one branch.
  * - Texts are NUL-terminated UTF-8, or a pointer with a length; NULL is the empty text. Bytes that
  *   are not UTF-8 are replaced. Texts are copied; they need not outlive the call.
  * - A wait, statement or transaction belongs to the thread that began it (a session's, while one is
  *   entered); ended elsewhere, it is not counted.
- * - Times given as `_ns` are nanoseconds.
  *
  * Linking: libtare.a makes points fastest, for the linker then turns each access to thread-local
  * storage into one instruction; through libtare.so it is a call. A program can link only one
@@ -158,10 +157,21 @@ size_t tare_register_all(const tare_class_info *infos, size_t count);
 
 /* ---- Locks ---------------------------------------------------------------------------------- */
 
-/* Objects of fixed size, to be initialised where they lie; they must not be moved or copied. */
+/*
+ * Objects of fixed size, to be initialised where they are; they must not be moved or copied. Memory that is
+ * zero, such as a static variable, is one without a class: it locks, and counts as "unnamed" until
+ * tare_..._init() gives it a class, before other threads use it.
+ *
+ * A deadline is a moment of CLOCK_REALTIME, as pthread's are. A clock that is set during the wait does not
+ * move it.
+ */
 typedef struct tare_mutex { uint64_t opaque[4]; } tare_mutex;
 typedef struct tare_rwlock { uint64_t opaque[6]; } tare_rwlock;
 typedef struct tare_cond { uint64_t opaque[4]; } tare_cond;
+
+#define TARE_MUTEX_INITIALIZER { { 0, 0, 0, 0 } }
+#define TARE_RWLOCK_INITIALIZER { { 0, 0, 0, 0, 0, 0 } }
+#define TARE_COND_INITIALIZER { { 0, 0, 0, 0 } }
 
 /* A class of kind MUTEX. Not recursive. */
 int tare_mutex_init(tare_mutex *mutex, tare_class *cls);
@@ -170,8 +180,8 @@ int tare_mutex_destroy(tare_mutex *mutex);
 int tare_mutex_lock(tare_mutex *mutex);
 /* TARE_BUSY when it is held. */
 int tare_mutex_trylock(tare_mutex *mutex);
-/* TARE_TIMEOUT when it is still held after that time. */
-int tare_mutex_timedlock(tare_mutex *mutex, uint64_t timeout_ns);
+/* TARE_TIMEOUT when it is still held then. */
+int tare_mutex_timedlock(tare_mutex *mutex, const struct timespec *deadline);
 int tare_mutex_unlock(tare_mutex *mutex);
 
 /* A class of kind RW_LOCK or SX_LOCK. Writers go first; not recursive. */
@@ -189,7 +199,7 @@ int tare_cond_init(tare_cond *cond, tare_class *cls);
 int tare_cond_destroy(tare_cond *cond);
 /* The mutex must be held; it is again on return, also after TARE_TIMEOUT. May return for no reason. */
 int tare_cond_wait(tare_cond *cond, tare_mutex *mutex);
-int tare_cond_timedwait(tare_cond *cond, tare_mutex *mutex, uint64_t timeout_ns);
+int tare_cond_timedwait(tare_cond *cond, tare_mutex *mutex, const struct timespec *deadline);
 int tare_cond_signal(tare_cond *cond);
 int tare_cond_broadcast(tare_cond *cond);
 

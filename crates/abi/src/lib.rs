@@ -22,10 +22,11 @@
 //! 2. An object is NULL or came from its `_new` or `_open` function, and is not used after it was freed or
 //!    closed.
 //! 3. A struct of the host (`tare_mutex`, `tare_wait`, ...) is NULL or of its size in `tare.h`, and stays at
-//!    its address from its initialisation to its end.
+//!    its address from its initialisation, or its first use if it is zeroed, to its end.
 //! 4. Only one thread at a time calls functions that begin, change or end an object or a struct.
 //! 5. A text is NULL, ends with a zero byte, or is readable for its length; a list has as many elements as
-//!    its count says. Both are unchanged during the call.
+//!    its count says; another value that is passed by its address is NULL or readable. All are unchanged
+//!    during the call.
 //! 6. A pointer to a result is NULL or writable.
 //! 7. The holder of a lock has agreed to a call that unlocks it.
 //! 8. The caller of an unsafe function of this crate fulfils what its `# Safety` section requires.

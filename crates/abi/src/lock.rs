@@ -2,14 +2,14 @@
 
 use std::ffi::c_int;
 use std::mem::forget;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::sync::{Condvar, Mutex, RwLock};
 use engine::{Class, Kind};
 use lock_api::GuardNoSend;
 
 use crate::class::{require_kind, tare_class};
-use crate::place::{HostObject, Place, assert_fits};
+use crate::place::{HostObject, Place, SelfInitialising, assert_fits};
 use crate::status::{Failure, Outcome, Status, return_status};
 
 engine::classes! {
@@ -33,14 +33,32 @@ impl HostObject for Mutex<()> {
     const NAME: &'static str = "mutex";
 }
 
+impl SelfInitialising for Mutex<()> {
+    fn new_unnamed() -> Self {
+        Self::new(&UNNAMED_MUTEX, ())
+    }
+}
+
 impl HostObject for RwLock<()> {
     const MARK: u64 = u64::from_le_bytes(*b"tarerwlk");
     const NAME: &'static str = "rwlock";
 }
 
+impl SelfInitialising for RwLock<()> {
+    fn new_unnamed() -> Self {
+        Self::new(&UNNAMED_RWLOCK, ())
+    }
+}
+
 impl HostObject for Condvar {
     const MARK: u64 = u64::from_le_bytes(*b"tarecond");
     const NAME: &'static str = "condition variable";
+}
+
+impl SelfInitialising for Condvar {
+    fn new_unnamed() -> Self {
+        Self::new(&UNNAMED_COND)
+    }
 }
 
 const _: () = {
@@ -80,8 +98,8 @@ unsafe fn init<T: HostObject>(
 /// Destroys a lock that is not held.
 ///
 /// # Safety
-/// As [`Place::take`].
-unsafe fn destroy<T: HostObject>(place: *mut Place<T>, held: impl Fn(&T) -> bool) -> c_int {
+/// As [`Place::destroy`].
+unsafe fn destroy<T: SelfInitialising>(place: *mut Place<T>, held: impl Fn(&T) -> bool) -> c_int {
     return_status(|| {
         // SAFETY: rule 8 (a struct that stays at its address).
         if held(unsafe { Place::need(place) }?) {
@@ -91,7 +109,7 @@ unsafe fn destroy<T: HostObject>(place: *mut Place<T>, held: impl Fn(&T) -> bool
             ));
         }
         // SAFETY: rule 8 (a struct of the calling thread).
-        drop(unsafe { Place::take(place) });
+        unsafe { Place::destroy(place) };
         Ok(Outcome::Done)
     })
 }
@@ -113,6 +131,28 @@ fn forget_guard<G>(guard: Option<G>, otherwise: Outcome) -> Result<Outcome, Fail
             Ok(Outcome::Done)
         }
         None => Ok(otherwise),
+    }
+}
+
+/// How long it is until a moment of `CLOCK_REALTIME`; none if it has passed.
+///
+/// # Safety
+/// `deadline` is NULL or readable.
+unsafe fn time_until(deadline: *const libc::timespec) -> Result<Duration, Failure> {
+    // SAFETY: rule 8 (NULL, or readable).
+    let Some(deadline) = (unsafe { deadline.as_ref() }) else {
+        return Err(Failure::null("the deadline"));
+    };
+    match u32::try_from(deadline.tv_nsec) {
+        Ok(nanoseconds @ 0..1_000_000_000) => {
+            let seconds = u64::try_from(deadline.tv_sec).unwrap_or(0);
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let now = now.unwrap_or_default();
+            Ok(Duration::new(seconds, nanoseconds).saturating_sub(now))
+        }
+        _ => Err(Failure::invalid(
+            "the deadline's tv_nsec is not below 1,000,000,000",
+        )),
     }
 }
 
@@ -145,14 +185,14 @@ pub unsafe extern "C" fn tare_mutex_trylock(mutex: *mut tare_mutex) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_mutex_timedlock(mutex: *mut tare_mutex, timeout_ns: u64) -> c_int {
+pub unsafe extern "C" fn tare_mutex_timedlock(
+    mutex: *mut tare_mutex,
+    deadline: *const libc::timespec,
+) -> c_int {
     return_status(|| {
-        // SAFETY: rule 3 (a struct that stays at its address).
-        let mutex = unsafe { Place::need(mutex) }?;
-        forget_guard(
-            mutex.try_lock_for(Duration::from_nanos(timeout_ns)),
-            Outcome::Timeout,
-        )
+        // SAFETY: rule 3 (a struct that stays at its address), and rule 5.
+        let (mutex, timeout) = unsafe { (Place::need(mutex)?, time_until(deadline)?) };
+        forget_guard(mutex.try_lock_for(timeout), Outcome::Timeout)
     })
 }
 
@@ -258,10 +298,15 @@ pub unsafe extern "C" fn tare_cond_destroy(cond: *mut tare_cond) -> c_int {
 ///
 /// # Safety
 /// Both as [`Place::get`]; the caller holds the mutex.
-unsafe fn wait(cond: *mut tare_cond, mutex: *mut tare_mutex, timeout: Option<Duration>) -> c_int {
+unsafe fn wait(
+    cond: *mut tare_cond,
+    mutex: *mut tare_mutex,
+    timeout: impl FnOnce() -> Result<Option<Duration>, Failure>,
+) -> c_int {
     return_status(|| {
         // SAFETY: rule 8 (a struct that stays at its address).
         let (cond, mutex) = unsafe { (Place::need(cond)?, Place::need(mutex)?) };
+        let timeout = timeout()?;
         if !mutex.is_locked() {
             return Err(not_held("mutex"));
         }
@@ -286,17 +331,19 @@ unsafe fn wait(cond: *mut tare_cond, mutex: *mut tare_mutex, timeout: Option<Dur
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_wait(cond: *mut tare_cond, mutex: *mut tare_mutex) -> c_int {
     // SAFETY: rules 3 and 7 (structs that stay at their addresses, and a mutex that is held).
-    unsafe { wait(cond, mutex, None) }
+    unsafe { wait(cond, mutex, || Ok(None)) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_timedwait(
     cond: *mut tare_cond,
     mutex: *mut tare_mutex,
-    timeout_ns: u64,
+    deadline: *const libc::timespec,
 ) -> c_int {
+    // SAFETY: rule 5 (NULL, or readable).
+    let timeout = || unsafe { time_until(deadline) }.map(Some);
     // SAFETY: rules 3 and 7 (structs that stay at their addresses, and a mutex that is held).
-    unsafe { wait(cond, mutex, Some(Duration::from_nanos(timeout_ns))) }
+    unsafe { wait(cond, mutex, timeout) }
 }
 
 #[unsafe(no_mangle)]

@@ -1,6 +1,14 @@
 //! Objects in the host's memory, of a size that `tare.h` fixes, with a mark that shows whether they are
 //! initialised.
+//!
+//! | mark | means |
+//! |---|---|
+//! | 0 | no object, or the zeroed memory of one that [initialises itself](SelfInitialising) at its first use |
+//! | [`INITIALISING`], and a process's id | a thread of this process initialises it |
+//! | [`HostObject::MARK`] | an object |
+//! | [`DESTROYED`] | an object was destroyed here |
 
+use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,8 +20,12 @@ use crate::status::Failure;
 #[repr(C)]
 pub struct Place<T> {
     mark: AtomicU64,
-    value: MaybeUninit<T>,
+    value: UnsafeCell<MaybeUninit<T>>,
 }
+
+const INITIALISING: u64 = 0x696e_6974 << 32;
+const PROCESS: u64 = u32::MAX as u64;
+const DESTROYED: u64 = u64::from_le_bytes(*b"taregone");
 
 /// An object that can be in the host's memory.
 pub trait HostObject {
@@ -21,6 +33,12 @@ pub trait HostObject {
     const MARK: u64;
     /// Its name in messages.
     const NAME: &'static str;
+}
+
+/// An object that zeroed memory is enough for, such as a static variable of the host.
+pub trait SelfInitialising: HostObject {
+    /// The object that such memory becomes.
+    fn new_unnamed() -> Self;
 }
 
 /// Asserts at compile time that the object fits the host's struct of `words` words.
@@ -40,7 +58,7 @@ impl<T: HostObject> Place<T> {
         }
         // SAFETY: not NULL, and only the caller uses it; both fields take any bytes.
         let place = unsafe { &mut *place };
-        place.value.write(value);
+        place.value.get_mut().write(value);
         place.mark.store(T::MARK, Ordering::Release);
     }
 
@@ -55,20 +73,69 @@ impl<T: HostObject> Place<T> {
         if place.mark.load(Ordering::Acquire) != T::MARK {
             return None;
         }
-        // SAFETY: the mark is there after `put` has written the value, until it is taken.
-        Some(unsafe { place.value.assume_init_ref() })
+        // SAFETY: the mark is there after the value was written, until it is taken.
+        Some(unsafe { (*place.value.get()).assume_init_ref() })
     }
 
-    /// The object, or the error that there is none.
+    /// The object, or the error that there is none. Zeroed memory becomes one.
     ///
     /// # Safety
     /// As [`Place::get`].
     #[inline]
-    pub unsafe fn need<'a>(place: *const Self) -> Result<&'a T, Failure> {
+    pub unsafe fn need<'a>(place: *const Self) -> Result<&'a T, Failure>
+    where
+        T: SelfInitialising,
+    {
         // SAFETY: rule 8 (a struct that stays at its address).
         match unsafe { Self::get(place) } {
             Some(value) => Ok(value),
-            None => Err(missing_error::<T>(place.is_null())),
+            // SAFETY: as above.
+            None => unsafe { Self::initialise(place) },
+        }
+    }
+
+    /// Makes an object of zeroed memory. Several threads may do so at the same time.
+    ///
+    /// # Safety
+    /// As [`Place::get`].
+    #[cold]
+    unsafe fn initialise<'a>(place: *const Self) -> Result<&'a T, Failure>
+    where
+        T: SelfInitialising,
+    {
+        // SAFETY: rule 8 (NULL, or a struct that stays at its address).
+        let Some(place) = (unsafe { place.as_ref() }) else {
+            return Err(Failure::null(T::NAME));
+        };
+        let own = INITIALISING | u64::from(std::process::id());
+        let mut vacant = 0;
+        loop {
+            // Acquire: pairs with the release below, so that the value is read after it was written.
+            let taken =
+                place
+                    .mark
+                    .compare_exchange(vacant, own, Ordering::Acquire, Ordering::Acquire);
+            match taken {
+                Ok(_) => {
+                    // SAFETY: the mark excludes all other threads until the next line.
+                    unsafe { (*place.value.get()).write(T::new_unnamed()) };
+                    place.mark.store(T::MARK, Ordering::Release);
+                }
+                Err(mark) if mark == T::MARK => {}
+                Err(mark) if mark == own => {
+                    std::thread::yield_now();
+                    vacant = 0;
+                    continue;
+                }
+                // The process was forked meanwhile, and this one has no such thread.
+                Err(mark) if mark & !PROCESS == INITIALISING => {
+                    vacant = mark;
+                    continue;
+                }
+                Err(_) => return Err(missing_error::<T>()),
+            }
+            // SAFETY: the mark is there, so the value was written.
+            return Ok(unsafe { (*place.value.get()).assume_init_ref() });
         }
     }
 
@@ -88,8 +155,8 @@ impl<T: HostObject> Place<T> {
         *place.mark.get_mut() = 0;
         // SAFETY: as in `get`; the mark is gone, so that the value is dropped once.
         unsafe {
-            last(place.value.assume_init_mut());
-            place.value.assume_init_drop();
+            last(place.value.get_mut().assume_init_mut());
+            place.value.get_mut().assume_init_drop();
         }
     }
 
@@ -106,7 +173,20 @@ impl<T: HostObject> Place<T> {
         }
         *place.mark.get_mut() = 0;
         // SAFETY: as in `get`; the mark is gone, so that the value is read out once.
-        Some(unsafe { place.value.assume_init_read() })
+        Some(unsafe { place.value.get_mut().assume_init_read() })
+    }
+
+    /// Drops the object. From then on the place is not taken for zeroed memory.
+    ///
+    /// # Safety
+    /// As [`Place::take`].
+    pub unsafe fn destroy(place: *mut Self) {
+        // SAFETY: rule 8 (a struct of the calling thread).
+        if let Some(value) = unsafe { Self::take(place) } {
+            drop(value);
+            // SAFETY: not NULL, because it had an object.
+            unsafe { *(*place).mark.get_mut() = DESTROYED };
+        }
     }
 
     /// Marks the place as empty, and ignores the earlier contents.
@@ -123,12 +203,78 @@ impl<T: HostObject> Place<T> {
 }
 
 #[cold]
-fn missing_error<T: HostObject>(null: bool) -> Failure {
-    if null {
-        return Failure::null(T::NAME);
-    }
+fn missing_error<T: HostObject>() -> Failure {
     Failure::invalid(format!(
         "the {} was not initialised, or has been destroyed",
         T::NAME
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicU32;
+
+    use super::*;
+
+    struct Counter(AtomicU32);
+
+    impl HostObject for Counter {
+        const MARK: u64 = 1;
+        const NAME: &'static str = "counter";
+    }
+
+    impl SelfInitialising for Counter {
+        fn new_unnamed() -> Self {
+            Self(AtomicU32::new(7))
+        }
+    }
+
+    fn with_mark(mark: u64) -> Place<Counter> {
+        Place {
+            mark: AtomicU64::new(mark),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    fn value(place: &Place<Counter>) -> Option<&Counter> {
+        // SAFETY: a reference.
+        unsafe { Place::need(place) }.ok()
+    }
+
+    // SAFETY: its value is atomic, and written before the mark shows it.
+    unsafe impl Sync for Place<Counter> {}
+
+    #[test]
+    fn threads_that_use_zeroed_memory_first_share_one_object() {
+        for _ in 0..200 {
+            let (place, together) = (with_mark(0), Barrier::new(4));
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        together.wait();
+                        value(&place).unwrap().0.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+            });
+            assert_eq!(value(&place).unwrap().0.load(Ordering::Relaxed), 7 + 4);
+        }
+    }
+
+    #[test]
+    fn what_a_forked_process_began_to_initialise_is_initialised() {
+        let place = with_mark(INITIALISING | u64::from(std::process::id() ^ 1));
+        assert_eq!(value(&place).unwrap().0.load(Ordering::Relaxed), 7);
+    }
+
+    #[test]
+    fn other_memory_is_no_object() {
+        assert!(value(&with_mark(DESTROYED)).is_none());
+        assert!(value(&with_mark(0x5a5a_5a5a_5a5a_5a5a)).is_none());
+        let mut place = with_mark(0);
+        assert!(value(&place).is_some());
+        // SAFETY: a reference that nobody else has.
+        unsafe { Place::destroy(&raw mut place) };
+        assert!(value(&place).is_none());
+    }
 }

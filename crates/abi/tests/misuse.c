@@ -2,9 +2,11 @@
  * misuse.c - everything that a host should not do, and that must not stop it. Compiled as C and as
  * C++ by c.rs.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <tare.h>
 
@@ -57,7 +59,7 @@ static void nothing(void) {
     IS(tare_mutex_init(NULL, NULL), TARE_NULL);
     IS(tare_mutex_lock(NULL), TARE_NULL);
     IS(tare_mutex_trylock(NULL), TARE_NULL);
-    IS(tare_mutex_timedlock(NULL, 1), TARE_NULL);
+    IS(tare_mutex_timedlock(NULL, NULL), TARE_NULL);
     IS(tare_mutex_unlock(NULL), TARE_NULL);
     IS(tare_mutex_destroy(NULL), TARE_NULL);
     IS(tare_rwlock_init(NULL, NULL), TARE_NULL);
@@ -70,7 +72,7 @@ static void nothing(void) {
     IS(tare_rwlock_destroy(NULL), TARE_NULL);
     IS(tare_cond_init(NULL, NULL), TARE_NULL);
     IS(tare_cond_wait(NULL, NULL), TARE_NULL);
-    IS(tare_cond_timedwait(NULL, NULL, 1), TARE_NULL);
+    IS(tare_cond_timedwait(NULL, NULL, NULL), TARE_NULL);
     IS(tare_cond_signal(NULL), TARE_NULL);
     IS(tare_cond_broadcast(NULL), TARE_NULL);
     IS(tare_cond_destroy(NULL), TARE_NULL);
@@ -137,9 +139,14 @@ static void wrong(void) {
     tare_statement statement;
     tare_transaction transaction;
     tare_class *stage = tare_register(TARE_KIND_STAGE, "stage/misuse/stage", TARE_ENABLED, "x");
+    struct timespec soon, long_ago = {-1, 0}, no_moment = {1, 1000000000};
+
+    clock_gettime(CLOCK_REALTIME, &soon);
+    soon.tv_sec += soon.tv_nsec / 999000000;
+    soon.tv_nsec = (soon.tv_nsec + 1000000) % 1000000000;
 
     memset(&mutex, 0x5a, sizeof mutex);
-    memset(&rwlock, 0, sizeof rwlock);
+    memset(&rwlock, 0x5a, sizeof rwlock);
     memset(&cond, 0xff, sizeof cond);
     memset(&wait, 0x5a, sizeof wait);
     memset(&statement, 0x5a, sizeof statement);
@@ -161,9 +168,14 @@ static void wrong(void) {
     IS(tare_cond_wait(&cond, &mutex), TARE_NOT_HELD);
     IS(tare_mutex_lock(&mutex), TARE_OK);
     IS(tare_mutex_trylock(&mutex), TARE_BUSY);
-    IS(tare_mutex_timedlock(&mutex, 1000), TARE_TIMEOUT);
+    IS(tare_mutex_timedlock(&mutex, &soon), TARE_TIMEOUT);
+    IS(tare_mutex_timedlock(&mutex, &no_moment), TARE_INVALID);
+    IS(tare_mutex_timedlock(&mutex, NULL), TARE_NULL);
     IS(tare_mutex_destroy(&mutex), TARE_BUSY);
-    IS(tare_cond_timedwait(&cond, &mutex, 1000), TARE_TIMEOUT);
+    IS(tare_cond_timedwait(&cond, &mutex, &soon), TARE_TIMEOUT);
+    IS(tare_cond_timedwait(&cond, &mutex, &long_ago), TARE_TIMEOUT);
+    IS(tare_cond_timedwait(&cond, &mutex, &no_moment), TARE_INVALID);
+    IS(tare_cond_timedwait(&cond, &mutex, NULL), TARE_NULL);
     IS(tare_cond_broadcast(&cond), TARE_OK);
     IS(tare_mutex_unlock(&mutex), TARE_OK);
     IS(tare_mutex_destroy(&mutex), TARE_OK);
@@ -194,6 +206,40 @@ static void wrong(void) {
     tare_transaction_commit(&transaction);
     tare_stage_set(stage);
     tare_memory_allocated(stage, 1);
+}
+
+/* Memory that is zero: each function may be the first. */
+static void zeroed(void) {
+    tare_mutex never_used = TARE_MUTEX_INITIALIZER;
+    tare_mutex mutex = TARE_MUTEX_INITIALIZER;
+    tare_rwlock rwlock = TARE_RWLOCK_INITIALIZER;
+    tare_cond cond = TARE_COND_INITIALIZER;
+    struct timespec long_ago = {0, 0};
+
+    IS(tare_mutex_lock(&mutex), TARE_OK);
+    IS(tare_mutex_trylock(&mutex), TARE_BUSY);
+    IS(tare_cond_signal(&cond), TARE_OK);
+    IS(tare_cond_timedwait(&cond, &mutex, &long_ago), TARE_TIMEOUT);
+    IS(tare_mutex_unlock(&mutex), TARE_OK);
+    IS(tare_mutex_destroy(&mutex), TARE_OK);
+    IS(tare_cond_destroy(&cond), TARE_OK);
+    IS(tare_mutex_lock(&mutex), TARE_INVALID);
+    IS(tare_cond_broadcast(&cond), TARE_INVALID);
+    IS(tare_rwlock_rdlock(&rwlock), TARE_OK);
+    IS(tare_rwlock_trywrlock(&rwlock), TARE_BUSY);
+    IS(tare_rwlock_rdunlock(&rwlock), TARE_OK);
+    IS(tare_rwlock_destroy(&rwlock), TARE_OK);
+    IS(tare_rwlock_wrlock(&rwlock), TARE_INVALID);
+
+    memset(&mutex, 0, sizeof mutex);
+    IS(tare_mutex_unlock(&mutex), TARE_NOT_HELD);
+    memset(&mutex, 0, sizeof mutex);
+    IS(tare_mutex_timedlock(&mutex, &long_ago), TARE_OK);
+    memset(&rwlock, 0, sizeof rwlock);
+    IS(tare_rwlock_wrunlock(&rwlock), TARE_NOT_HELD);
+    memset(&cond, 0, sizeof cond);
+    IS(tare_cond_broadcast(&cond), TARE_OK);
+    IS(tare_mutex_destroy(&never_used), TARE_OK);
 }
 
 static void threads(void) {
@@ -262,6 +308,7 @@ int main(void) {
         tare_watch_settings();
         nothing();
         wrong();
+        zeroed();
         threads();
         IS(tare_thread_id() != 0, round > 0);
         tare_stop();
