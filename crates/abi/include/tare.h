@@ -203,6 +203,37 @@ int tare_cond_timedwait(tare_cond *cond, tare_mutex *mutex, const struct timespe
 int tare_cond_signal(tare_cond *cond);
 int tare_cond_broadcast(tare_cond *cond);
 
+/* ---- Locks of the C library, which the host keeps ------------------------------------------------ */
+
+/*
+ * These do and return what pthread_...() do. A lock that is free is counted under the class, and a wait for it
+ * is timed. Tare stores nothing in the lock: it has no instance and no holder in Tare's tables. A class that
+ * is NULL or of another kind counts as "unnamed". What is unlocked, signalled or broadcast is not counted, so
+ * that pthread's own functions are as good. EINVAL: an object or a deadline is NULL.
+ */
+int tare_pthread_mutex_lock(pthread_mutex_t *mutex, tare_class *cls);
+int tare_pthread_mutex_trylock(pthread_mutex_t *mutex, tare_class *cls);
+int tare_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *deadline,
+                                 tare_class *cls);
+int tare_pthread_mutex_unlock(pthread_mutex_t *mutex);
+
+#ifdef PTHREAD_RWLOCK_INITIALIZER /* pthread.h declares rwlocks */
+int tare_pthread_rwlock_rdlock(pthread_rwlock_t *rwlock, tare_class *cls);
+int tare_pthread_rwlock_tryrdlock(pthread_rwlock_t *rwlock, tare_class *cls);
+int tare_pthread_rwlock_timedrdlock(pthread_rwlock_t *rwlock, const struct timespec *deadline,
+                                    tare_class *cls);
+int tare_pthread_rwlock_wrlock(pthread_rwlock_t *rwlock, tare_class *cls);
+int tare_pthread_rwlock_trywrlock(pthread_rwlock_t *rwlock, tare_class *cls);
+int tare_pthread_rwlock_timedwrlock(pthread_rwlock_t *rwlock, const struct timespec *deadline,
+                                    tare_class *cls);
+int tare_pthread_rwlock_unlock(pthread_rwlock_t *rwlock);
+#endif
+
+/* The class of the condition, kind COND. Taking the mutex again counts nothing. */
+int tare_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, tare_class *cls);
+int tare_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                const struct timespec *deadline, tare_class *cls);
+
 /* ---- Waits: files, sockets, tables, idle, or locks of the host's own -------------------------- */
 
 enum tare_operation {

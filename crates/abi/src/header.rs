@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use engine::{Kind, Operation};
 
 const HEADER: &str = include_str!("../include/tare.h");
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     include_str!("class.rs"),
     include_str!("config.rs"),
     include_str!("count.rs"),
     include_str!("lock.rs"),
     include_str!("metric.rs"),
     include_str!("object.rs"),
+    include_str!("pthread.rs"),
     include_str!("statement.rs"),
     include_str!("status.rs"),
     include_str!("thread.rs"),
@@ -157,7 +158,8 @@ fn functions() {
         .iter()
         .flat_map(|source| source.lines())
         .filter_map(|line| {
-            let (_, name) = line.strip_prefix("pub ")?.split_once("extern \"C\" fn ")?;
+            let (_, name) = line.strip_prefix("pub ")?.split_once("extern \"C")?;
+            let name = name.trim_start_matches("-unwind").strip_prefix("\" fn ")?;
             Some(&name[..name.find('(')?])
         })
         .chain([

@@ -7,6 +7,7 @@
 //! | config | `tare_config_*`, `tare_start`, `tare_stop` |
 //! | class | `tare_register*` |
 //! | lock | `tare_mutex_*`, `tare_rwlock_*`, `tare_cond_*` |
+//! | pthread | `tare_pthread_*` |
 //! | wait | `tare_wait_*`, `tare_idle_*`, `tare_file_*`, `tare_socket_*` |
 //! | statement | `tare_statement_*`, `tare_digest_*`, `tare_stage_*` |
 //! | object | `tare_table_*`, `tare_metadata_lock_*`, `tare_prepared_*`, `tare_program_*` |
@@ -30,6 +31,9 @@
 //! 6. A pointer to a result is NULL or writable.
 //! 7. The holder of a lock has agreed to a call that unlocks it.
 //! 8. The caller of an unsafe function of this crate fulfils what its `# Safety` section requires.
+//! 9. An object of the C library is NULL, or the host may call the C library's function for it. That function
+//!    gets the arguments unchanged. A thread that is cancelled unwinds from within a wait: no value with a
+//!    destructor is in a frame around it.
 
 // The C names are the interface.
 #![allow(non_camel_case_types)]
@@ -41,6 +45,7 @@ mod lock;
 mod metric;
 mod object;
 mod place;
+mod pthread;
 mod statement;
 mod status;
 mod text;

@@ -14,11 +14,11 @@ use crate::status::{Failure, Outcome, Status, return_status};
 
 engine::classes! {
     /// Mutexes whose host gave no class.
-    static UNNAMED_MUTEX: Mutex = "wait/synch/mutex/tare/c_unnamed";
+    pub static UNNAMED_MUTEX: Mutex = "wait/synch/mutex/tare/c_unnamed";
     /// Rwlocks whose host gave no class.
-    static UNNAMED_RWLOCK: RwLock = "wait/synch/rwlock/tare/c_unnamed";
+    pub static UNNAMED_RWLOCK: RwLock = "wait/synch/rwlock/tare/c_unnamed";
     /// Condition variables whose host gave no class.
-    static UNNAMED_COND: Cond = "wait/synch/cond/tare/c_unnamed";
+    pub static UNNAMED_COND: Cond = "wait/synch/cond/tare/c_unnamed";
 }
 
 /// `struct tare_mutex`.

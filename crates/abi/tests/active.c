@@ -10,11 +10,12 @@
 
 #include <tare.h>
 
-static tare_class *LOCK_data, *LOCK_map, *COND_changed, *file_log, *table_rows, *table_locks, *metadata, *socket_client, *idle,
+static tare_class *LOCK_data, *LOCK_kept, *LOCK_map, *COND_changed, *file_log, *table_rows, *table_locks, *metadata, *socket_client, *idle,
     *stage_parsing, *stage_working, *statement_request, *statement_get, *statement_call, *thread_session;
 
 static const tare_class_info classes[] = {
     {&LOCK_data, TARE_KIND_MUTEX, "wait/synch/mutex/now/LOCK_data", 0, ""},
+    {&LOCK_kept, TARE_KIND_MUTEX, "wait/synch/mutex/now/LOCK_kept", 0, ""},
     {&LOCK_map, TARE_KIND_RW_LOCK, "wait/synch/rwlock/now/LOCK_map", 0, ""},
     {&COND_changed, TARE_KIND_COND, "wait/synch/cond/now/COND_changed", 0, ""},
     {&file_log, TARE_KIND_FILE, "wait/io/file/now/log", 0, ""},
@@ -32,6 +33,7 @@ static const tare_class_info classes[] = {
 };
 
 static tare_mutex data_lock;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static tare_rwlock map_lock;
 static tare_cond changed;
 static tare_file *log_file;
@@ -123,10 +125,13 @@ static void *serve(void *argument) {
     tare_statement_refine(&outer, statement_get);
     tare_stage_set(stage_working);
 
-    /* The main thread has both locks, and reads the lines. */
+    /* The main thread has all three locks, and reads the lines. */
     print("mutex");
     check(tare_mutex_lock(&data_lock), "LOCK_data");
     check(tare_mutex_unlock(&data_lock), "LOCK_data");
+    print("pthread mutex");
+    check(tare_pthread_mutex_lock(&kept_lock, LOCK_kept), "LOCK_kept");
+    check(tare_pthread_mutex_unlock(&kept_lock), "LOCK_kept");
     print("rwlock");
     check(tare_rwlock_rdlock(&map_lock), "LOCK_map");
     check(tare_rwlock_rdunlock(&map_lock), "LOCK_map");
@@ -184,10 +189,13 @@ int main(void) {
     check_object(table, "the table");
 
     check(tare_mutex_lock(&data_lock), "LOCK_data");
+    check(tare_pthread_mutex_lock(&kept_lock, LOCK_kept), "LOCK_kept");
     check(tare_rwlock_wrlock(&map_lock), "LOCK_map");
     if (pthread_create(&thread, NULL, serve, NULL) != 0) return 1;
     read_line();
     check(tare_mutex_unlock(&data_lock), "LOCK_data");
+    read_line();
+    check(tare_pthread_mutex_unlock(&kept_lock), "LOCK_kept");
     read_line();
     check(tare_rwlock_wrunlock(&map_lock), "LOCK_map");
     read_line();

@@ -184,6 +184,7 @@ fn example_counts_exactly(link: Link, name: &str) {
         .collect();
     let segment = Segment::attach(Target::Pid(child.0.id())).unwrap();
     let totals = Totals::of(segment.view());
+    assert_eq!(output.len(), 16, "{output:?}");
     compare(&output, &totals);
     let banks = tare_reader::Banks::new(segment.view(), true);
     let tables = banks.tables(&banks.object_rows());
@@ -193,6 +194,7 @@ fn example_counts_exactly(link: Link, name: &str) {
     assert_eq!(io, [[20 * 375, 0, 0, 0], [0, 20 * 125, 0, 0]]);
     assert_eq!(banks.table_handles().len(), 20);
     assert!(segment.is_live());
+    assert_eq!(totals.class("statement/kv/select").count, 20 * 375);
     // The main thread and the clients' sessions; the workers have ended.
     assert_eq!(totals.live_threads, 1 + 20);
 
@@ -204,7 +206,6 @@ fn example_counts_exactly(link: Link, name: &str) {
 /// Compares the program's own counts with Tare's.
 #[track_caller]
 fn compare(output: &[String], totals: &Totals) {
-    assert_eq!(output.len(), 16, "{output:?}");
     for line in output {
         let (name, count) = line
             .strip_prefix("expect ")
@@ -214,7 +215,6 @@ fn compare(output: &[String], totals: &Totals) {
         let expected: u64 = count.parse().unwrap();
         assert_eq!(totals.class(name).count, expected, "{name}");
     }
-    assert_eq!(totals.class("statement/kv/select").count, 20 * 375);
 }
 
 #[test]
@@ -271,4 +271,40 @@ fn the_segment_of_a_program_that_has_ended_is_complete() {
         ]
     );
     std::fs::remove_file(path).unwrap();
+}
+
+/// Runs a program that records into a file, compares its counts with Tare's, and returns Tare's.
+fn count_in_file(program: &Path, expected_lines: usize) -> Totals {
+    let path = program.with_extension("segment");
+    let _ = std::fs::remove_file(&path);
+    let output = run(Command::new(program).env("TARE_SEGMENT", &path));
+    let output: Vec<String> = output.lines().map(str::to_owned).collect();
+    assert_eq!(output.len(), expected_lines, "{output:?}");
+    let segment = Segment::attach(Target::Path(path.clone())).unwrap();
+    let totals = Totals::of(segment.view());
+    compare(&output, &totals);
+    assert_eq!(totals.lost, 0);
+    std::fs::remove_file(path).unwrap();
+    totals
+}
+
+#[test]
+fn locks_of_the_c_library_count_exactly() {
+    let mut cpp = CPP17.to_vec();
+    cpp.extend(["-x", "c++"]);
+    for (compiler, link, name) in [
+        (&C99[..], Link::Static, "pthread-c"),
+        (&cpp, Link::Shared, "pthread-cpp"),
+    ] {
+        let program = compiled(compiler, "crates/abi/tests/pthread.c", link, name);
+        let totals = count_in_file(&program, 9);
+        // Acquisitions that found the lock free, and tries, are not contended.
+        for (class, contended) in [
+            ("wait/synch/mutex/keep/LOCK_held", 2),
+            ("wait/synch/rwlock/keep/LOCK_busy", 2),
+            ("wait/synch/mutex/keep/LOCK_own", 1),
+        ] {
+            assert_eq!(totals.class(class).contended, contended, "{class}");
+        }
+    }
 }

@@ -54,6 +54,30 @@ fn a_free_lock_is_counted_and_one_that_waits_is_timed() {
 }
 
 #[test]
+fn a_lock_of_a_class_is_taken_once_and_timed_if_it_waits() {
+    let tare = everything(Default::default());
+    let take = |quick: bool, slow: Option<bool>| {
+        let slow = || slow.expect("it was taken at once");
+        host_lock::take_by_class(&LOCK, Operation::Lock, Source::UNKNOWN, || quick, slow)
+    };
+    assert!(take(true, None));
+    assert!(take(false, Some(true)));
+    // A timeout: it waited, and did not take it.
+    assert!(!take(false, Some(false)));
+    host_lock::count_by_class(&LOCK);
+    let sum = tare.total(&LOCK);
+    assert_eq!((sum.count, sum.contended, sum.extra), (4, 2, 2));
+    tare.set_instrument(&LOCK, false, false);
+    assert!(take(false, Some(true)));
+    host_lock::count_by_class(&LOCK);
+    assert_eq!(tare.total(&LOCK).count, 4);
+    assert_eq!(tare.losses(), []);
+    drop(tare);
+    assert!(take(true, None));
+    assert!(take(false, Some(true)));
+}
+
+#[test]
 fn an_instance_that_counts_all_records_its_holder() {
     let tare = everything(Default::default());
     let instance = host_lock::new_instance(host_lock::class_number(&LOCK), 0x1000);
@@ -76,13 +100,23 @@ fn every_lock_is_timed_on_request() {
     let taking = host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true)
         .expect("timed all the same");
     taking.end(true);
+    let quick = || unreachable!("it is not asked whether it is free");
+    let slow = || true;
+    let source = Source::UNKNOWN;
+    assert!(host_lock::take_by_class(
+        &LOCK,
+        Operation::Lock,
+        source,
+        quick,
+        slow
+    ));
     let sum = tare.total(&LOCK);
     // The host did not check whether it was free.
-    assert_eq!((sum.count, sum.contended, sum.extra), (1, 0, 1));
+    assert_eq!((sum.count, sum.contended, sum.extra), (2, 0, 2));
     tare.set_instrument(&LOCK, false, false);
     assert!(host_lock::try_count_uncontended(lock.class, || false));
     assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || false).is_none());
-    assert_eq!(tare.total(&LOCK).count, 1);
+    assert_eq!(tare.total(&LOCK).count, 2);
 }
 
 #[test]

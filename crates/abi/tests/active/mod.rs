@@ -127,6 +127,12 @@ fn observe(link: Link, name: &str) {
             "",
         ),
         (
+            "pthread mutex",
+            wait("wait/synch/mutex/now/LOCK_kept"),
+            Some(Op::Lock),
+            "",
+        ),
+        (
             "rwlock",
             wait("wait/synch/rwlock/now/LOCK_map"),
             Some(Op::ReadLock),

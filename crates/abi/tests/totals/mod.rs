@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::bank::line_of;
 use tare_layout::geometry::Region;
-use tare_layout::line::{COUNT, EXTRA, error, memory};
+use tare_layout::line::{CONTENDED, COUNT, EXTRA, error, memory};
 use tare_layout::{Kind, View};
 
 /// The counts of a class, of all threads and operations.
@@ -14,6 +14,8 @@ pub struct Counted {
     pub count: u64,
     /// For files.
     pub bytes: u64,
+    /// For locks.
+    pub contended: u64,
 }
 
 pub struct Totals {
@@ -52,6 +54,10 @@ impl Totals {
                         Kind::File => {
                             sum.count += line.get(COUNT);
                             sum.bytes += line.get(EXTRA);
+                        }
+                        Kind::Mutex | Kind::RwLock => {
+                            sum.count += line.get(COUNT);
+                            sum.contended += line.get(CONTENDED);
                         }
                         _ => sum.count += line.get(COUNT),
                     }

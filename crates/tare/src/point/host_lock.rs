@@ -4,6 +4,7 @@
 //! A lock that is free at that moment is counted as taken at the first try, with a wait of zero and
 //! without a clock read. If another thread takes it first after all, the wait is not timed.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use tare_layout::control::effective;
@@ -14,6 +15,7 @@ use tare_layout::sampling::WAIT;
 use super::lock_wait::{LockWait, count, unmark_held};
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
+use crate::engine::active::local_of_moments;
 use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
 use crate::engine::running::{self, NOW, pinned};
@@ -127,7 +129,17 @@ pub fn take(
     source: Source,
     is_free: impl FnOnce() -> bool,
 ) -> Option<PendingLock> {
-    let local = local_of_waits()?;
+    take_in(local_of_waits()?, lock, operation, source, is_free)
+}
+
+#[inline(always)]
+fn take_in(
+    local: &Local,
+    lock: HostLock,
+    operation: Operation,
+    source: Source,
+    is_free: impl FnOnce() -> bool,
+) -> Option<PendingLock> {
     let bits = local.bits(lock.class);
     if bits & effective::COUNT == 0 {
         return None;
@@ -311,6 +323,65 @@ pub fn released(instance: u32, operation: Operation) {
 pub fn released_in_any_mode(instance: u32) {
     if let Some(local) = attached().filter(|local| local.marked_locks.get() != 0) {
         unmark_held(local, instance, None);
+    }
+}
+
+/// Takes a lock of which the host knows the class only: at once by `quick`, or by `slow`. Both return whether
+/// they took it. `quick` is not called if the class is off, or if every acquisition is timed.
+pub fn take_by_class(
+    class: &'static Class,
+    operation: Operation,
+    source: Source,
+    quick: impl FnOnce() -> bool,
+    slow: impl FnOnce() -> bool,
+) -> bool {
+    let Some(local) = local_of_waits() else {
+        return quick() || take_uncounted(class, operation, slow);
+    };
+    let lock = HostLock {
+        class: local.number(class),
+        instance: 0,
+        counts_all: false,
+    };
+    let at_once = Cell::new(false);
+    let pending = take_in(local, lock, operation, source, || {
+        at_once.set(quick());
+        at_once.get()
+    });
+    let taken = at_once.get() || slow();
+    if let Some(pending) = pending {
+        pending.end(taken);
+    }
+    taken
+}
+
+/// Takes it while no wait is counted. At the level `active` the thread keeps the wait.
+#[cold]
+fn take_uncounted(class: &Class, operation: Operation, slow: impl FnOnce() -> bool) -> bool {
+    let Some(local) = local_of_moments() else {
+        return slow();
+    };
+    let key = local.key;
+    let outer = local.begin_wait(local.number(class), class.kind(), operation, 0);
+    let taken = slow();
+    if let Some(outer) = outer
+        && let Some(local) = attached().filter(|local| local.key == key)
+    {
+        local.set_wait(outer);
+    }
+    taken
+}
+
+/// Counts a lock of this class that was taken without a wait.
+pub fn count_by_class(class: &Class) {
+    let Some(local) = local_of_waits() else {
+        return;
+    };
+    let number = local.number(class);
+    let bits = local.bits(number);
+    let weight = running::weight(bits, WAIT);
+    if bits & effective::COUNT != 0 && weight != 0 {
+        count(local, number, 0, LockMode::Exclusive, weight);
     }
 }
 

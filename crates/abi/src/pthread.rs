@@ -1,0 +1,341 @@
+//! Locks of the C library, which the host keeps: a lock that is free is counted, and a wait for it is timed.
+//!
+//! The functions return what the C library's do. Whatever happens inside of Tare, the C library's function is
+//! called, and its result is the host's.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::mem::ManuallyDrop;
+
+use engine::{Class, Kind, Operation, Source, host_lock};
+use libc::{EINVAL, EOWNERDEAD, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, timespec};
+
+use crate::class::{of_kind, tare_class};
+use crate::lock::{UNNAMED_COND, UNNAMED_MUTEX, UNNAMED_RWLOCK};
+use crate::status::catch_panic;
+
+// Declared here, because a thread that is cancelled (pthread_cancel) unwinds from within a wait: rule 9.
+unsafe extern "C-unwind" {
+    fn pthread_cond_wait(cond: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int;
+    fn pthread_cond_timedwait(
+        cond: *mut pthread_cond_t,
+        mutex: *mut pthread_mutex_t,
+        deadline: *const timespec,
+    ) -> c_int;
+}
+
+unsafe extern "C" {
+    fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, deadline: *const timespec) -> c_int;
+    fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, deadline: *const timespec) -> c_int;
+    fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, deadline: *const timespec) -> c_int;
+}
+
+/// What a family of locks counts as.
+struct Family {
+    kinds: &'static [Kind],
+    /// The class if the host gives none of these kinds: it needs its lock all the same.
+    unnamed: &'static Class,
+}
+
+const MUTEX: Family = Family {
+    kinds: &[Kind::Mutex],
+    unnamed: &UNNAMED_MUTEX,
+};
+const RWLOCK: Family = Family {
+    kinds: &[Kind::RwLock, Kind::SxLock],
+    unnamed: &UNNAMED_RWLOCK,
+};
+
+impl Family {
+    /// The class under which a lock counts.
+    ///
+    /// # Safety
+    /// As [`of_kind`].
+    #[inline]
+    unsafe fn class(&self, class: *const tare_class) -> &'static Class {
+        // SAFETY: rule 8 (NULL, or a registered class).
+        unsafe { of_kind(class, |kind| self.kinds.contains(&kind)) }.unwrap_or(self.unnamed)
+    }
+}
+
+/// Whether the C library's function has taken the lock: also if a thread died while it held the lock.
+fn is_taken(status: c_int) -> bool {
+    status == 0 || status == EOWNERDEAD
+}
+
+/// Takes a lock: at once by `try_lock`, or by `lock`, whose status this returns.
+///
+/// # Safety
+/// `class` as [`of_kind`]; `place` is NULL, or both functions can be called for it.
+#[inline]
+unsafe fn take<T>(
+    place: *mut T,
+    class: *const tare_class,
+    family: Family,
+    operation: Operation,
+    try_lock: unsafe extern "C" fn(*mut T) -> c_int,
+    lock: impl Fn() -> c_int,
+) -> c_int {
+    if place.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: rule 8 (NULL, or a registered class).
+    let class = unsafe { family.class(class) };
+    let status = Cell::new(None);
+    let take_at_once = || {
+        // SAFETY: rule 8 (not NULL).
+        let result = unsafe { try_lock(place) };
+        if is_taken(result) {
+            status.set(Some(result));
+        }
+        is_taken(result)
+    };
+    let wait = || {
+        let result = lock();
+        status.set(Some(result));
+        is_taken(result)
+    };
+    catch_panic(false, || {
+        host_lock::take_by_class(class, operation, Source::UNKNOWN, take_at_once, wait)
+    });
+    status.get().unwrap_or_else(lock)
+}
+
+/// Tries to take a lock, counts it if it is taken, and returns the status.
+///
+/// # Safety
+/// As [`take`].
+#[inline]
+unsafe fn try_take<T>(
+    place: *mut T,
+    class: *const tare_class,
+    family: Family,
+    try_lock: unsafe extern "C" fn(*mut T) -> c_int,
+) -> c_int {
+    if place.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: rule 8 (a registered class or NULL, and a lock that is not NULL).
+    let (class, status) = unsafe { (family.class(class), try_lock(place)) };
+    if is_taken(status) {
+        catch_panic((), || host_lock::count_by_class(class));
+    }
+    status
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_mutex_lock(
+    mutex: *mut pthread_mutex_t,
+    class: *mut tare_class,
+) -> c_int {
+    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+    unsafe {
+        take(
+            mutex,
+            class,
+            MUTEX,
+            Operation::Lock,
+            libc::pthread_mutex_trylock,
+            || libc::pthread_mutex_lock(mutex),
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_mutex_trylock(
+    mutex: *mut pthread_mutex_t,
+    class: *mut tare_class,
+) -> c_int {
+    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+    unsafe { try_take(mutex, class, MUTEX, libc::pthread_mutex_trylock) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_mutex_timedlock(
+    mutex: *mut pthread_mutex_t,
+    deadline: *const timespec,
+    class: *mut tare_class,
+) -> c_int {
+    if deadline.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+    unsafe {
+        take(
+            mutex,
+            class,
+            MUTEX,
+            Operation::Lock,
+            libc::pthread_mutex_trylock,
+            || pthread_mutex_timedlock(mutex, deadline),
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+    if mutex.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: rules 7 and 9 (a lock of the C library that the caller holds).
+    unsafe { libc::pthread_mutex_unlock(mutex) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_rwlock_rdlock(
+    rwlock: *mut pthread_rwlock_t,
+    class: *mut tare_class,
+) -> c_int {
+    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+    unsafe {
+        take(
+            rwlock,
+            class,
+            RWLOCK,
+            Operation::ReadLock,
+            libc::pthread_rwlock_tryrdlock,
+            || libc::pthread_rwlock_rdlock(rwlock),
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_rwlock_tryrdlock(
+    rwlock: *mut pthread_rwlock_t,
+    class: *mut tare_class,
+) -> c_int {
+    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+    unsafe { try_take(rwlock, class, RWLOCK, libc::pthread_rwlock_tryrdlock) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_rwlock_timedrdlock(
+    rwlock: *mut pthread_rwlock_t,
+    deadline: *const timespec,
+    class: *mut tare_class,
+) -> c_int {
+    if deadline.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+    unsafe {
+        take(
+            rwlock,
+            class,
+            RWLOCK,
+            Operation::ReadLock,
+            libc::pthread_rwlock_tryrdlock,
+            || pthread_rwlock_timedrdlock(rwlock, deadline),
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_rwlock_wrlock(
+    rwlock: *mut pthread_rwlock_t,
+    class: *mut tare_class,
+) -> c_int {
+    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+    unsafe {
+        take(
+            rwlock,
+            class,
+            RWLOCK,
+            Operation::WriteLock,
+            libc::pthread_rwlock_trywrlock,
+            || libc::pthread_rwlock_wrlock(rwlock),
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_rwlock_trywrlock(
+    rwlock: *mut pthread_rwlock_t,
+    class: *mut tare_class,
+) -> c_int {
+    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+    unsafe { try_take(rwlock, class, RWLOCK, libc::pthread_rwlock_trywrlock) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_rwlock_timedwrlock(
+    rwlock: *mut pthread_rwlock_t,
+    deadline: *const timespec,
+    class: *mut tare_class,
+) -> c_int {
+    if deadline.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+    unsafe {
+        take(
+            rwlock,
+            class,
+            RWLOCK,
+            Operation::WriteLock,
+            libc::pthread_rwlock_trywrlock,
+            || pthread_rwlock_timedwrlock(rwlock, deadline),
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_pthread_rwlock_unlock(rwlock: *mut pthread_rwlock_t) -> c_int {
+    if rwlock.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: rules 7 and 9 (a lock of the C library that the caller holds).
+    unsafe { libc::pthread_rwlock_unlock(rwlock) }
+}
+
+/// Waits for a condition, and returns the status of `wait`. No destructor runs if the thread is cancelled.
+///
+/// # Safety
+/// `class` as [`of_kind`].
+#[inline]
+unsafe fn wait(
+    class: *const tare_class,
+    operation: Operation,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    let begun = catch_panic(None, || {
+        // SAFETY: rule 8 (NULL, or a registered class).
+        let class = unsafe { of_kind(class, |kind| kind == Kind::Cond) }.unwrap_or(&UNNAMED_COND);
+        let begun = engine::wait::start_at(class, operation, Source::UNKNOWN);
+        Some(ManuallyDrop::new(begun))
+    });
+    let status = wait();
+    catch_panic((), || drop(begun.map(ManuallyDrop::into_inner)));
+    status
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn tare_pthread_cond_wait(
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    class: *mut tare_class,
+) -> c_int {
+    if cond.is_null() || mutex.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: rules 1 and 9 (a registered class, and objects of the C library).
+    unsafe { wait(class, Operation::Wait, || pthread_cond_wait(cond, mutex)) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn tare_pthread_cond_timedwait(
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    deadline: *const timespec,
+    class: *mut tare_class,
+) -> c_int {
+    if cond.is_null() || mutex.is_null() || deadline.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: rules 1 and 9 (a registered class, and objects of the C library).
+    unsafe {
+        wait(class, Operation::TimedWait, || {
+            pthread_cond_timedwait(cond, mutex, deadline)
+        })
+    }
+}
