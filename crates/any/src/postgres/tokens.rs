@@ -1,5 +1,8 @@
 //! The tokens of PostgreSQL's SQL, as its manual describes them (chapter "Lexical Structure").
 
+/// The server refuses longer operators.
+const MAX_OPERATOR_BYTES: usize = 63;
+
 /// A token, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token<'t> {
@@ -152,24 +155,19 @@ impl<'t> Tokens<'t> {
 
     fn operator(&mut self) -> Token<'t> {
         let start = self.at;
-        loop {
-            let is_comment = matches!((self.peek(0), self.peek(1)), (b'-', b'-') | (b'/', b'*'));
-            if is_comment || !is_operator(self.peek(0)) {
+        while self.at < start + MAX_OPERATOR_BYTES && is_operator(self.peek(0)) {
+            if matches!((self.peek(0), self.peek(1)), (b'-', b'-') | (b'/', b'*')) {
                 break;
             }
             self.at += 1;
         }
         // `a=-1` are two operators, `a@-1` is one.
-        let mut operator = &self.text[start..self.at];
-        let is_special = |byte| b"~!@#%^&|`?".contains(&byte);
-        while operator.len() > 1
-            && operator.ends_with(['+', '-'])
-            && !operator.bytes().any(is_special)
-        {
-            operator = &operator[..operator.len() - 1];
+        let operator = &self.text[start..self.at];
+        if !operator.bytes().any(|byte| b"~!@#%^&|`?".contains(&byte)) {
+            let end = operator.trim_end_matches(['+', '-']).len();
+            self.at = start + end.max(1);
         }
-        self.at = start + operator.len();
-        Token::Symbol(operator)
+        Token::Symbol(&self.text[start..self.at])
     }
 
     fn symbol(&mut self, length: usize) -> Token<'t> {
@@ -342,9 +340,27 @@ mod tests {
         assert_eq!(read("a@-1--x"), [Word("a"), Symbol("@-"), Literal]);
         assert_eq!(read("1..2"), [Literal, Symbol(".."), Literal]);
         assert_eq!(read("x::int"), [Word("x"), Symbol("::"), Word("int")]);
+        assert_eq!(
+            read("1+-+2"),
+            [Literal, Symbol("+"), Symbol("-"), Symbol("+"), Literal]
+        );
+        assert_eq!(
+            read("a<=-2"),
+            [Word("a"), Symbol("<="), Symbol("-"), Literal]
+        );
         let old = Tokens::new("'it\\'s' x", true);
         assert_eq!(old.collect::<Vec<_>>(), [Literal, Word("x")]);
         assert_eq!(read("$ $1$"), [Symbol("$"), Parameter, Symbol("$")]);
+    }
+
+    #[test]
+    fn a_hostile_text_is_read_in_linear_time() {
+        // Before, each sign read all that follow it, and the test did not end.
+        const SIGNS: usize = 1 << 16;
+        for (sign, tokens) in [("+", SIGNS), ("@", SIGNS.div_ceil(MAX_OPERATOR_BYTES))] {
+            let text = sign.repeat(SIGNS);
+            assert_eq!(Tokens::new(&text, false).count(), tokens);
+        }
     }
 
     #[test]
