@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | commands | the command tags, their classes, and the command of a statement |
+//! | messages | the frames of messages |
 //! | pending | messages that wait for their replies |
 //! | pipeline | the messages of a connection, as statements |
 //! | statements | prepared statements and portals by their names |
@@ -15,6 +16,7 @@
 //! | transactions | a session's transactions |
 
 pub mod commands;
+mod messages;
 mod pending;
 pub mod pipeline;
 mod replies;

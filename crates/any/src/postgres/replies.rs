@@ -1,6 +1,6 @@
 //! Reads what a client gets.
 
-use super::requests::NotUnderstood;
+use super::messages::{Message, Messages, NotUnderstood};
 
 /// The most bytes of a message that are stored.
 const MAX_BODY_BYTES: usize = 4096;
@@ -41,22 +41,12 @@ pub enum Reply<'b> {
     Ready(u8),
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    /// A message's type and length follow.
-    #[default]
-    Header,
-    /// One byte follows.
-    Encryption,
-    /// The rest of a message of this type: how many bytes follow, and how many of them are stored.
-    Body(u8, usize, usize),
-}
-
 /// Reads replies, in parts of any size.
 #[derive(Debug, Default)]
 pub struct Parser {
-    state: State,
-    buffer: Vec<u8>,
+    /// Whether the next byte answers a request for encryption.
+    awaits_encryption: bool,
+    messages: Messages,
     /// Rows since the last statement's end.
     rows: u64,
 }
@@ -64,7 +54,7 @@ pub struct Parser {
 impl Parser {
     /// The next byte answers a request for encryption.
     pub fn await_encryption(&mut self) {
-        self.state = State::Encryption;
+        self.awaits_encryption = true;
     }
 
     /// Reads bytes.
@@ -73,124 +63,76 @@ impl Parser {
         mut bytes: &[u8],
         mut report: impl FnMut(Reply),
     ) -> Result<(), NotUnderstood> {
-        while !bytes.is_empty() {
-            match self.state {
-                State::Encryption => {
-                    self.state = State::Header;
-                    // An old server answers with an error message.
-                    if let [answer @ (b'S' | b'G' | b'N'), rest @ ..] = bytes {
-                        report(Reply::Encryption(*answer != b'N'));
-                        bytes = rest;
-                    }
-                }
-                State::Header => {
-                    let missing = 5 - self.buffer.len();
-                    let (part, rest) = bytes.split_at(missing.min(bytes.len()));
-                    bytes = rest;
-                    if part.len() == 5 {
-                        self.begin_body([0, 1, 2, 3, 4].map(|at| part[at]))?;
-                    } else {
-                        self.buffer.extend_from_slice(part);
-                        if self.buffer.len() < 5 {
-                            return Ok(());
-                        }
-                        let header = [0, 1, 2, 3, 4].map(|at| self.buffer[at]);
-                        self.buffer.clear();
-                        self.begin_body(header)?;
-                    }
-                    if let State::Body(kind, 0, _) = self.state {
-                        self.end_body(kind, &[], &mut report)?;
-                    }
-                }
-                State::Body(kind, left, stored) => {
-                    let (part, rest) = bytes.split_at(left.min(bytes.len()));
-                    bytes = rest;
-                    let is_complete = part.len() == left;
-                    if is_complete && self.buffer.is_empty() {
-                        self.end_body(kind, &part[..stored], &mut report)?;
-                        continue;
-                    }
-                    let new = part.len().min(stored);
-                    self.buffer.extend_from_slice(&part[..new]);
-                    self.state = State::Body(kind, left - part.len(), stored - new);
-                    if is_complete {
-                        let body = std::mem::take(&mut self.buffer);
-                        self.end_body(kind, &body, &mut report)?;
-                    }
-                }
-            }
+        if std::mem::take(&mut self.awaits_encryption)
+            // An old server answers with an error message.
+            && let [answer @ (b'S' | b'G' | b'N'), rest @ ..] = bytes
+        {
+            report(Reply::Encryption(*answer != b'N'));
+            bytes = rest;
+        }
+        while let Some(message) = self.messages.next(&mut bytes, stored_bytes)? {
+            read_message(&message, &mut self.rows, &mut report)?;
         }
         Ok(())
     }
+}
 
-    fn begin_body(&mut self, [kind, length @ ..]: [u8; 5]) -> Result<(), NotUnderstood> {
-        let length = u32::from_be_bytes(length);
-        let left = (length as usize)
-            .checked_sub(4)
-            .filter(|_| length <= i32::MAX as u32)
-            .ok_or(NotUnderstood)?;
-        let stored = match kind {
-            // Rows are many, and only counted.
-            b'D' => {
-                self.rows += 1;
-                0
-            }
-            b'C' | b'E' | b'N' | b'S' | b'R' | b'Z' => MAX_BODY_BYTES,
-            _ if !kind.is_ascii_alphanumeric() => return Err(NotUnderstood),
-            _ => 0,
-        };
-        self.state = State::Body(kind, left, stored.min(left));
-        Ok(())
+/// How many bytes of a message of this type are stored.
+fn stored_bytes(kind: u8) -> Option<usize> {
+    match kind {
+        b'C' | b'E' | b'N' | b'S' | b'R' | b'Z' => Some(MAX_BODY_BYTES),
+        _ => kind.is_ascii_alphanumeric().then_some(0),
     }
+}
 
-    fn end_body(
-        &mut self,
-        kind: u8,
-        body: &[u8],
-        report: &mut impl FnMut(Reply),
-    ) -> Result<(), NotUnderstood> {
-        self.state = State::Header;
-        let reply = match kind {
-            b'R' if body == [0; 4] => Reply::Authenticated,
-            b'S' => {
-                let mut texts = body.split(|&byte| byte == 0);
-                match (texts.next(), texts.next()) {
-                    (Some(name), Some(value)) => Reply::Parameter(name, value),
-                    _ => return Err(NotUnderstood),
-                }
+/// A message is complete. `rows`: since the last statement's end.
+fn read_message(
+    message: &Message,
+    rows: &mut u64,
+    report: &mut impl FnMut(Reply),
+) -> Result<(), NotUnderstood> {
+    let body = message.body;
+    let reply = match message.kind {
+        // Rows are many, and only counted.
+        b'D' => {
+            *rows += 1;
+            return Ok(());
+        }
+        b'R' if body == [0; 4] => Reply::Authenticated,
+        b'S' => {
+            let mut texts = body.split(|&byte| byte == 0);
+            match (texts.next(), texts.next()) {
+                (Some(name), Some(value)) => Reply::Parameter(name, value),
+                _ => return Err(NotUnderstood),
             }
-            b'1' => Reply::Parsed,
-            b'2' => Reply::Bound,
-            b'3' => Reply::Closed,
-            b'T' | b'n' => Reply::Description,
-            b'C' => {
-                let tag = body.split(|&byte| byte == 0).next().unwrap_or_default();
-                Reply::Complete(tag, self.take_rows())
-            }
-            b'I' => Reply::Empty,
-            b's' => Reply::Suspended(self.take_rows()),
-            b'E' => {
-                let field = |kind| field(body, kind).unwrap_or_default();
-                Reply::Error(field(b'C'), field(b'M'), self.take_rows())
-            }
-            b'N' => match field(body, b'V').or(field(body, b'S')) {
-                Some(b"WARNING") => Reply::Warning,
-                _ => return Ok(()),
-            },
-            b'G' => Reply::CopyIn,
-            b'H' => Reply::CopyOut,
-            b'W' => Reply::CopyBoth,
-            b'V' => Reply::FunctionResult,
-            b'Z' => Reply::Ready(*body.first().ok_or(NotUnderstood)?),
+        }
+        b'1' => Reply::Parsed,
+        b'2' => Reply::Bound,
+        b'3' => Reply::Closed,
+        b'T' | b'n' => Reply::Description,
+        b'C' => {
+            let tag = body.split(|&byte| byte == 0).next().unwrap_or_default();
+            Reply::Complete(tag, std::mem::take(rows))
+        }
+        b'I' => Reply::Empty,
+        b's' => Reply::Suspended(std::mem::take(rows)),
+        b'E' => {
+            let field = |kind| field(body, kind).unwrap_or_default();
+            Reply::Error(field(b'C'), field(b'M'), std::mem::take(rows))
+        }
+        b'N' => match field(body, b'V').or(field(body, b'S')) {
+            Some(b"WARNING") => Reply::Warning,
             _ => return Ok(()),
-        };
-        report(reply);
-        Ok(())
-    }
-
-    fn take_rows(&mut self) -> u64 {
-        std::mem::take(&mut self.rows)
-    }
+        },
+        b'G' => Reply::CopyIn,
+        b'H' => Reply::CopyOut,
+        b'W' => Reply::CopyBoth,
+        b'V' => Reply::FunctionResult,
+        b'Z' => Reply::Ready(*body.first().ok_or(NotUnderstood)?),
+        _ => return Ok(()),
+    };
+    report(reply);
+    Ok(())
 }
 
 /// The text of a field of an error or a notice.
@@ -201,12 +143,8 @@ fn field(body: &[u8], kind: u8) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::messages::message;
     use super::*;
-
-    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-        let length = (body.len() as u32 + 4).to_be_bytes();
-        [&[kind], &length[..], body].concat()
-    }
 
     #[test]
     fn replies_are_read_in_parts_of_every_size() {
@@ -243,7 +181,7 @@ mod tests {
             let mut all = Vec::new();
             for part in bytes.chunks(size) {
                 let result = parser.read(part, |reply| all.push(format!("{reply:?}")));
-                assert!(result.is_ok() && parser.buffer.len() <= MAX_BODY_BYTES);
+                assert!(result.is_ok() && parser.messages.stored() <= MAX_BODY_BYTES);
             }
             assert_eq!(all.len(), 14, "{all:?}");
             let tag = format!("{:?}", Reply::Complete(b"SELECT 2", 2));

@@ -1,9 +1,11 @@
 //! Reads what a client sends: packets before the session begins, then messages with a type.
 
+use super::messages::{self, Messages, NotUnderstood, fill};
+
 /// The most bytes of a message that are stored. Of a longer text the first part is read.
 const MAX_BODY_BYTES: usize = 1 << 16;
-/// The longest packet before the session begins.
-const MAX_STARTUP_BYTES: usize = 10_000;
+/// The longest packet before the session begins, and its length's four bytes.
+const MAX_STARTUP_BYTES: usize = 10_004;
 /// Bytes of other messages that are stored: names.
 const MAX_NAMES_BYTES: usize = 512;
 
@@ -11,10 +13,6 @@ const MAX_NAMES_BYTES: usize = 512;
 const CANCEL: u32 = 80_877_102;
 const TLS: u32 = 80_877_103;
 const GSS: u32 = 80_877_104;
-
-/// Bytes that are not understood.
-#[derive(Debug)]
-pub struct NotUnderstood;
 
 /// What a client has sent.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,30 +38,14 @@ pub enum Message<'b> {
     CopyEnd,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Before the session begins.
-    Startup,
-    /// A message's type and length follow.
-    Header,
-    /// The rest of a message of this type: how many bytes follow, and how many of them are stored.
-    Body(u8, usize, usize),
-}
-
 /// Reads requests, in parts of any size.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Parser {
-    state: State,
-    buffer: Vec<u8>,
-}
-
-impl Default for Parser {
-    fn default() -> Self {
-        Self {
-            state: State::Startup,
-            buffer: Vec::new(),
-        }
-    }
+    /// Whether the session has begun.
+    has_begun: bool,
+    /// A packet before that.
+    packet: Vec<u8>,
+    messages: Messages,
 }
 
 impl Parser {
@@ -73,61 +55,15 @@ impl Parser {
         mut bytes: &[u8],
         mut report: impl FnMut(Message),
     ) -> Result<(), NotUnderstood> {
-        loop {
-            match self.state {
-                State::Startup => {
-                    if !self.read_startup(&mut bytes, &mut report)? {
-                        return Ok(());
-                    }
-                }
-                State::Header => {
-                    let header = match (self.buffer.is_empty(), bytes.split_first_chunk::<5>()) {
-                        (true, Some((header, rest))) => {
-                            bytes = rest;
-                            *header
-                        }
-                        _ => {
-                            if !self.fill(5, &mut bytes) {
-                                return Ok(());
-                            }
-                            let header = [0, 1, 2, 3, 4].map(|at| self.buffer[at]);
-                            self.buffer.clear();
-                            header
-                        }
-                    };
-                    self.begin_body(header)?;
-                }
-                State::Body(kind, left, stored) => {
-                    let (part, rest) = bytes.split_at(left.min(bytes.len()));
-                    let is_complete = part.len() == left;
-                    if is_complete && self.buffer.is_empty() {
-                        self.state = State::Header;
-                        read_message(kind, &part[..stored], stored < left, &mut report)?;
-                    } else {
-                        let new = part.len().min(stored);
-                        self.buffer.extend_from_slice(&part[..new]);
-                        if !is_complete {
-                            self.state = State::Body(kind, left - part.len(), stored - new);
-                            return Ok(());
-                        }
-                        self.state = State::Header;
-                        let body = std::mem::take(&mut self.buffer);
-                        // What is not stored is at the end.
-                        read_message(kind, &body, new < part.len(), &mut report)?;
-                    }
-                    bytes = rest;
-                }
+        while !self.has_begun {
+            if !self.read_startup(&mut bytes, &mut report)? {
+                return Ok(());
             }
         }
-    }
-
-    /// Fills the buffer up to this size. False: more bytes have to come.
-    fn fill(&mut self, size: usize, bytes: &mut &[u8]) -> bool {
-        let missing = size.saturating_sub(self.buffer.len());
-        let (part, rest) = bytes.split_at(missing.min(bytes.len()));
-        self.buffer.extend_from_slice(part);
-        *bytes = rest;
-        self.buffer.len() >= size
+        while let Some(message) = self.messages.next(&mut bytes, stored_bytes)? {
+            read_message(&message, &mut report)?;
+        }
+        Ok(())
     }
 
     /// False: more bytes have to come.
@@ -136,25 +72,25 @@ impl Parser {
         bytes: &mut &[u8],
         report: &mut impl FnMut(Message),
     ) -> Result<bool, NotUnderstood> {
-        if !self.fill(8, bytes) {
+        if !fill(&mut self.packet, 8, bytes) {
             return Ok(false);
         }
         let word = |buffer: &[u8], at: usize| {
             u32::from_be_bytes([0, 1, 2, 3].map(|byte| buffer[at + byte]))
         };
-        let length = word(&self.buffer, 0) as usize;
+        let length = word(&self.packet, 0) as usize;
         if !(8..=MAX_STARTUP_BYTES).contains(&length) {
             return Err(NotUnderstood);
         }
-        if !self.fill(length, bytes) {
+        if !fill(&mut self.packet, length, bytes) {
             return Ok(false);
         }
-        let packet = std::mem::take(&mut self.buffer);
+        let packet = std::mem::take(&mut self.packet);
         match word(&packet, 4) {
             TLS | GSS => report(Message::Encryption),
             CANCEL => return Err(NotUnderstood),
             version if version >> 16 == 3 => {
-                self.state = State::Header;
+                self.has_begun = true;
                 let mut fields = packet[8..].split(|&byte| byte == 0);
                 let mut parameters = Vec::new();
                 while let (Some(name), Some(value)) = (fields.next(), fields.next())
@@ -168,31 +104,22 @@ impl Parser {
         }
         Ok(true)
     }
+}
 
-    fn begin_body(&mut self, [kind, length @ ..]: [u8; 5]) -> Result<(), NotUnderstood> {
-        let length = u32::from_be_bytes(length);
-        let stored = match kind {
-            b'Q' | b'P' => MAX_BODY_BYTES,
-            b'B' | b'D' | b'C' | b'E' => MAX_NAMES_BYTES,
-            // Among them p: passwords.
-            b'S' | b'H' | b'F' | b'X' | b'd' | b'c' | b'f' | b'p' => 0,
-            _ => return Err(NotUnderstood),
-        };
-        // A length counts its own four bytes.
-        let left = (length as usize)
-            .checked_sub(4)
-            .filter(|_| length <= i32::MAX as u32)
-            .ok_or(NotUnderstood)?;
-        self.state = State::Body(kind, left, stored.min(left));
-        Ok(())
+/// How many bytes of a message of this type are stored.
+fn stored_bytes(kind: u8) -> Option<usize> {
+    match kind {
+        b'Q' | b'P' => Some(MAX_BODY_BYTES),
+        b'B' | b'D' | b'C' | b'E' => Some(MAX_NAMES_BYTES),
+        // Among them p: passwords.
+        b'S' | b'H' | b'F' | b'X' | b'd' | b'c' | b'f' | b'p' => Some(0),
+        _ => None,
     }
 }
 
 /// A message is complete.
 fn read_message(
-    kind: u8,
-    body: &[u8],
-    is_cut: bool,
+    message: &messages::Message,
     report: &mut impl FnMut(Message),
 ) -> Result<(), NotUnderstood> {
     // A text ends with a zero.
@@ -202,41 +129,34 @@ fn read_message(
         *body = rest;
         Some(text)
     }
-    let mut rest = body;
+    let mut rest = message.body;
+    let object = match message.kind {
+        b'D' | b'C' => *rest.split_off_first().ok_or(NotUnderstood)?,
+        _ => 0,
+    };
     let mut text = || match take(&mut rest) {
-        None if is_cut => Ok(std::mem::take(&mut rest)),
+        None if message.is_cut => Ok(std::mem::take(&mut rest)),
         text => text.ok_or(NotUnderstood),
     };
-    let message = match kind {
+    report(match message.kind {
         b'Q' => Message::Query(text()?),
         b'P' => Message::Parse(text()?, text()?),
         b'B' => Message::Bind(text()?, text()?),
         b'E' => Message::Execute(text()?),
-        b'D' | b'C' => {
-            let (&object, mut name) = body.split_first().ok_or(NotUnderstood)?;
-            let name = take(&mut name).ok_or(NotUnderstood)?;
-            match kind {
-                b'D' => Message::Describe(object, name),
-                _ => Message::Close(object, name),
-            }
-        }
+        b'D' => Message::Describe(object, text()?),
+        b'C' => Message::Close(object, text()?),
         b'S' => Message::Sync,
         b'F' => Message::FunctionCall,
         b'c' | b'f' => Message::CopyEnd,
         _ => return Ok(()),
-    };
-    report(message);
+    });
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::messages::message;
     use super::*;
-
-    pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-        let length = (body.len() as u32 + 4).to_be_bytes();
-        [&[kind], &length[..], body].concat()
-    }
 
     fn packet(code: u32, body: &[u8]) -> Vec<u8> {
         let length = (body.len() as u32 + 8).to_be_bytes();
@@ -249,7 +169,7 @@ mod tests {
         let mut all = Vec::new();
         for part in bytes.chunks(size) {
             parser.read(part, |message| all.push(print(&message)))?;
-            assert!(parser.buffer.len() <= MAX_BODY_BYTES);
+            assert!(parser.messages.stored() <= MAX_BODY_BYTES);
         }
         Ok(all)
     }
@@ -292,6 +212,7 @@ mod tests {
             message(b'P', b"s\0SELECT $1\0\0\0"),
             message(b'B', &[b"p\0s\0", &long[..]].concat()),
             message(b'D', b"Pp\0"),
+            message(b'C', &[b"S", &long[..]].concat()),
             message(b'E', b"p\0\0\0\0\0"),
             message(b'C', b"Ss\0"),
             message(b'H', b""),
@@ -313,6 +234,7 @@ mod tests {
                 "P s SELECT $1",
                 "B p s",
                 "D P p",
+                "C S xxxxxxxxxxxxxxxxxxxx",
                 "E p",
                 "C S s",
                 "Sync",
