@@ -15,6 +15,7 @@
 //! | request, text | a request's arguments; as text, and normalised |
 //! | descriptors | what is open under each file descriptor |
 //! | backend | what PostgreSQL's processes publish: wait events and roles |
+//! | exports | what the program exports |
 //! | names | classes of instruments, by the program's name |
 //! | calls | whether the calling thread is inside of Tare; errno; panics |
 //! | real | the C library's own functions |
@@ -42,6 +43,7 @@ mod backend;
 mod calls;
 mod client;
 mod descriptors;
+mod exports;
 mod hooks;
 mod memcache;
 mod names;

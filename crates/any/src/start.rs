@@ -1,6 +1,6 @@
 //! Recognises the program, and starts the engine in it.
 
-use std::ffi::{CStr, OsString};
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -10,6 +10,7 @@ use engine::{Config, StartError};
 use tare_image::{CommandProtocol, Linkage, engine_options, report_ignored};
 
 use crate::calls::run_unobserved;
+use crate::exports::exported;
 use crate::{backend, descriptors, memcache, names, postgres, resp};
 
 /// Threads and sessions: a server has at most 10,000 clients by default.
@@ -101,15 +102,14 @@ fn start(name: &str) -> Result<(), StartError> {
 /// The protocol of a program, by its name. Redis and PostgreSQL and their kin are recognised also by functions
 /// that they export for their modules.
 fn protocol_of(name: &str) -> Option<CommandProtocol> {
-    let exports = |symbol: &CStr| {
-        // SAFETY: a C string.
-        !unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) }.is_null()
+    let is_redis = || {
+        [c"processCommand", c"readQueryFromClient"]
+            .iter()
+            .all(|name| exported(name).is_some())
     };
-    let is_redis = || exports(c"processCommand") && exports(c"readQueryFromClient");
-    let is_postgres = backend::is_postgres;
     tare_image::command_protocol(name)
         .or_else(|| is_redis().then_some(CommandProtocol::Redis))
-        .or_else(|| is_postgres().then_some(CommandProtocol::Postgres))
+        .or_else(|| backend::is_postgres().then_some(CommandProtocol::Postgres))
 }
 
 /// The program's name as instruments have it: how it was called, without `-server`.

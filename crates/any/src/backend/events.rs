@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use engine::{Class, Kind};
 
-use super::exports::exported;
+use crate::exports::exported;
 use crate::names::{Classes, classes, create_enabled};
 
 /// Classes of wait events, by their numbers.

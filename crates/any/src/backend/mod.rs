@@ -4,7 +4,6 @@
 //! | file | what it has |
 //! |---|---|
 //! | events | a wait event's class |
-//! | exports | what the program exports |
 //! | files | a file's kind, by its directory |
 //! | role | a process's role |
 //!
@@ -20,7 +19,6 @@
 //! 3. A name that PostgreSQL returns is NULL or a C string that it does not free.
 
 mod events;
-mod exports;
 mod files;
 mod role;
 
@@ -33,10 +31,9 @@ use engine::host_lock::{self, HostLock, PendingLock};
 use engine::wait::{self, Wait};
 use engine::{Class, Kind, Operation, Source, idle, statement};
 
-use events::Events;
-use exports::exported;
-
+use crate::exports::exported;
 use crate::names::Classes;
+use events::Events;
 
 /// What PostgreSQL exports.
 struct Server {

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::exports::exported;
+use crate::exports::exported;
 use crate::names::classes;
 
 /// In PostgreSQL's structure of a background worker: the bytes of its name, which its type follows.
