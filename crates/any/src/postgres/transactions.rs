@@ -32,15 +32,15 @@ impl Transactions {
 
     /// A statement has ended with this tag.
     pub fn follow(&mut self, tag: &str, source: &Source) {
-        let is_end = match tag {
-            "COMMIT" | "PREPARE TRANSACTION" => true,
-            // ROLLBACK TO a savepoint does not end it.
-            "ROLLBACK" => !commands::has_word(source.tokens(), "to"),
-            _ => false,
-        };
-        if is_end {
-            self.has_failed |= tag == "ROLLBACK";
-            self.end();
+        let goes_back = tag == "ROLLBACK" && commands::has_word(source.tokens(), "to");
+        match (tag, &self.open) {
+            ("SAVEPOINT", Some(transaction)) => transaction.savepoint(),
+            ("RELEASE", Some(transaction)) => transaction.release_savepoint(),
+            ("ROLLBACK", Some(transaction)) if goes_back => transaction.rollback_to_savepoint(),
+            // The tag says how it ends: COMMIT of one that has failed has the tag ROLLBACK.
+            ("COMMIT" | "PREPARE TRANSACTION", _) => self.end(false),
+            ("ROLLBACK", _) if !goes_back => self.end(true),
+            _ => {}
         }
     }
 
@@ -52,16 +52,20 @@ impl Transactions {
     /// The server waits for a request, in this state.
     pub fn settle(&mut self, commands: &Commands, state: u8) {
         match state {
-            b'I' => self.end(),
-            // COMMIT AND CHAIN has begun another one.
-            _ => self.open(commands, false),
+            b'I' => self.end(self.has_failed),
+            _ => {
+                // COMMIT AND CHAIN has begun another one.
+                self.open(commands, false);
+                // ROLLBACK TO a savepoint undoes the failure.
+                self.has_failed = state == b'E';
+            }
         }
     }
 
-    fn end(&mut self) {
-        let has_failed = std::mem::take(&mut self.has_failed);
+    fn end(&mut self, is_undone: bool) {
+        self.has_failed = false;
         match self.open.take() {
-            Some(transaction) if has_failed => transaction.rollback(),
+            Some(transaction) if is_undone => transaction.rollback(),
             Some(transaction) => transaction.commit(),
             None => {}
         }

@@ -51,11 +51,11 @@ fn extended(sql: &str) -> Vec<u8> {
     [parse("", sql), bind("", "", &[]), execute("", 0)].concat()
 }
 
-/// Begins a session of `postgres` in `postgres`.
-fn startup() -> Vec<u8> {
-    let body = b"user\0postgres\0database\0postgres\0\0";
+/// Begins a session of `postgres` in this database.
+fn startup(database: &str) -> Vec<u8> {
+    let body = format!("user\0postgres\0database\0{database}\0\0");
     let length = (body.len() as u32 + 8).to_be_bytes();
-    [&length[..], &(3u32 << 16).to_be_bytes(), body].concat()
+    [&length[..], &(3u32 << 16).to_be_bytes(), body.as_bytes()].concat()
 }
 
 fn sync() -> Vec<u8> {
@@ -75,7 +75,7 @@ impl Client {
     /// A session of `postgres` in `postgres`.
     fn login(server: &Postgres) -> Self {
         let mut client = Self::connect(server);
-        client.call(&startup());
+        client.call(&startup("postgres"));
         client
     }
 
@@ -498,6 +498,7 @@ fn texts_users_and_databases_are_recorded() {
         ),
         (2, 1, 1)
     );
+    check_transactions(&server);
     // A statement's waits belong to its session, and so to its user.
     let sql = "SELECT COUNT(*) FROM performance_schema.events_waits_summary_by_user_by_event_name \
                WHERE USER = 'alice' \
@@ -505,12 +506,67 @@ fn texts_users_and_databases_are_recorded() {
     assert_eq!(number(&server.rows(sql)[0]), 1);
 }
 
+/// How transactions end, and their savepoints.
+fn check_transactions(server: &Postgres) {
+    let transactions = || {
+        let sql = "SELECT STATE AS state, AUTOCOMMIT AS autocommit, NUMBER_OF_SAVEPOINTS AS savepoints, \
+                   NUMBER_OF_ROLLBACK_TO_SAVEPOINT AS rollbacks, NUMBER_OF_RELEASE_SAVEPOINT AS releases \
+                   FROM performance_schema.events_transactions_history_long \
+                   WHERE THREAD_ID = (SELECT THREAD_ID FROM performance_schema.threads \
+                   WHERE PROCESSLIST_DB = 'shop' AND PROCESSLIST_USER = 'postgres') \
+                   ORDER BY EVENT_ID";
+        server.rows(sql)
+    };
+    let mut client = Client::connect(server);
+    client.call(&startup("shop"));
+    for statements in [
+        // A failure that is undone by a savepoint.
+        &[
+            "BEGIN",
+            "SAVEPOINT s",
+            "SELECT 1 / 0",
+            "ROLLBACK TO s",
+            "RELEASE s",
+            "COMMIT",
+        ][..],
+        &[
+            "BEGIN; SAVEPOINT s",
+            "SELECT 1 / 0",
+            "ROLLBACK TO s; COMMIT; SELECT 1",
+        ],
+        &["BEGIN", "SELECT 1 / 0", "COMMIT"],
+        &["BEGIN; ROLLBACK"],
+        &["SELECT 1; SELECT 1 / 0"],
+    ] {
+        for statement in statements {
+            client.call(&query(statement));
+        }
+    }
+    let expected = |state: &str, autocommit: &str, [savepoints, rollbacks, releases]: [u64; 3]| {
+        serde_json::json!({
+            "state": state, "autocommit": autocommit,
+            "savepoints": savepoints, "rollbacks": rollbacks, "releases": releases,
+        })
+    };
+    assert_eq!(
+        transactions(),
+        [
+            expected("COMMITTED", "NO", [1, 1, 1]),
+            expected("COMMITTED", "NO", [1, 1, 0]),
+            expected("COMMITTED", "YES", [0; 3]),
+            expected("ROLLED BACK", "NO", [0; 3]),
+            expected("ROLLED BACK", "NO", [0; 3]),
+            expected("ROLLED BACK", "YES", [0; 3]),
+        ]
+    );
+}
+
 #[test]
 fn what_is_no_message_ends_only_its_connection() {
     let server = Postgres::start(&["authentication_timeout=2"]);
     let hello = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
     let long = vec![b'x'; 100_000];
-    let no_length = [&startup()[..], b"Q\xff\xff\xff\xff"].concat();
+    let no_length = [&startup("postgres")[..], b"Q\xff\xff\xff\xff"].concat();
     let starts: [&[u8]; 8] = [
         &hello,
         b"GET / HTTP/1.1\r\n\r\n",
@@ -587,7 +643,7 @@ fn what_is_no_message_ends_only_its_connection() {
         client.stream.read_exact(&mut answer).expect("an answer");
         assert_eq!(&answer, b"N");
     }
-    client.call(&startup());
+    client.call(&startup("postgres"));
     assert_eq!(client.call(&query("LISTEN encryption")), "CZ");
     assert_eq!(counts(&server)["listen"].0, 1);
 }
