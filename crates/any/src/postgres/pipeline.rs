@@ -8,7 +8,6 @@
 //! Replies name no message: the server answers in the order of the messages. After an error it skips messages
 //! up to the next Sync, except after that of a simple query.
 
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::{mem, ptr};
 
@@ -16,15 +15,15 @@ use engine::Command as State;
 use engine::idle;
 
 use super::commands::{Commands, commands};
-use super::pending::{Pending, Rest, Step};
+use super::pending::{Queue, Rest, Step};
 use super::replies::{self, Reply};
 use super::requests::{self, Message};
 use super::running::{Copy, Running};
 use super::session::Parameters;
-use super::statements::{Budget, Names, Portal, Source, StoredText};
+use super::statements::{Budget, Portal, Source, StoredText};
 use super::tokens;
 use super::transactions::Transactions;
-use crate::session::{MAX_PENDING, MAX_SPARE, Protocol, Session};
+use crate::session::{MAX_PENDING, Protocol, Session};
 
 /// The statements of a connection.
 pub struct Connection {
@@ -38,10 +37,10 @@ pub struct Connection {
     is_skipping: bool,
     /// Whether the server reads a COPY's data, and ignores Sync.
     is_copying: bool,
-    pending: VecDeque<Pending>,
+    /// Whether the session has begun: the server has said that it waits for a request.
+    has_begun: bool,
+    pending: Queue,
     running: Option<Running>,
-    statements: Names<Source>,
-    portals: Names<Portal>,
     budget: Budget,
     parameters: Parameters,
     transactions: Transactions,
@@ -59,10 +58,9 @@ impl Connection {
             is_lost: false,
             is_skipping: false,
             is_copying: false,
-            pending: VecDeque::new(),
+            has_begun: false,
+            pending: Queue::default(),
             running: None,
-            statements: Names::default(),
-            portals: Names::default(),
             budget: Budget::default(),
             parameters: Parameters::default(),
             transactions: Transactions::default(),
@@ -102,11 +100,9 @@ impl Protocol for Connection {
     fn lose_track(&mut self) {
         self.is_lost = true;
         self.discard_running();
-        self.pending = VecDeque::new();
+        self.pending = Queue::default();
         self.requests = requests::Parser::default();
         self.replies = replies::Parser::default();
-        self.statements = Names::default();
-        self.portals = Names::default();
         self.transactions = Transactions::default();
         if self.is_open {
             self.session.set_state(State::Sleep);
@@ -143,36 +139,43 @@ impl Connection {
             Message::Query(text) => self.query(text),
             Message::Parse(name, text) => {
                 let source = self.source(text);
-                let change = self.statements.set(name, Some(Rc::clone(&source)));
+                let change = self.pending.statements.set(name, Some(Rc::clone(&source)));
                 Step::Parse(source, change)
             }
             Message::Bind(portal, statement) => {
-                let source = self.statements.get(statement);
+                let source = self.pending.statements.get(statement);
                 let source = source.unwrap_or_else(|| self.unknown());
                 let new = Portal {
                     source: Rc::clone(&source),
                     is_suspended: false.into(),
                 };
-                Step::Bind(source, self.portals.set(portal, Some(Rc::new(new))))
+                Step::Bind(source, self.pending.portals.set(portal, Some(Rc::new(new))))
             }
             Message::Describe(b'S', name) => {
-                let source = self.statements.get(name);
+                let source = self.pending.statements.get(name);
                 Step::Describe(source.unwrap_or_else(|| self.unknown()))
             }
             Message::Describe(_, name) => Step::Describe(Rc::clone(&self.portal(name).source)),
             Message::Execute(portal) => Step::Execute(self.portal(portal)),
-            Message::Close(b'S', name) => Step::CloseStatement(self.statements.set(name, None)),
-            Message::Close(_, name) => Step::ClosePortal(self.portals.set(name, None)),
+            Message::Close(b'S', name) => {
+                Step::CloseStatement(self.pending.statements.set(name, None))
+            }
+            Message::Close(_, name) => Step::ClosePortal(self.pending.portals.set(name, None)),
             Message::Sync => Step::Sync,
             Message::FunctionCall => Step::FunctionCall,
             Message::CopyEnd => Step::CopyEnd,
+            Message::Terminate => Step::Terminate,
             Message::Encryption | Message::Startup(_) => return,
         };
-        self.pending.push_back(Pending { step, since });
-        if self.pending.len() == 1 {
-            self.session.set_state(State::Query);
-            self.run_first();
+        self.pending.push(step, since);
+        if self.pending.len() == 1 && self.has_begun {
+            self.begin_request();
         }
+    }
+
+    fn begin_request(&mut self) {
+        self.session.set_state(State::Query);
+        self.run_first();
     }
 
     /// A simple query, whose statements are separated.
@@ -180,10 +183,13 @@ impl Connection {
         let Some(text) = self.parameters.decode(text) else {
             return Step::Query(Some(self.unknown()), Rest::default());
         };
-        match self.next_part(&text) {
+        match self.next_part(tokens::trim(&text)) {
             Some((first, rest)) => {
-                let rest = (!rest.is_empty()).then(|| StoredText::new(rest, &self.budget));
-                Step::Query(Some(first), Rest { text: rest, at: 0 })
+                let text = (!rest.is_empty()).then(|| StoredText::new(rest, &self.budget));
+                Step::Query(
+                    Some(first),
+                    Rest { text, at: 0 },
+                )
             }
             // An empty one.
             None => Step::Query(Some(self.source_of(&text)), Rest::default()),
@@ -211,20 +217,16 @@ impl Connection {
     }
 
     fn source_of(&self, text: &str) -> Rc<Source> {
-        Source::new(
-            text,
-            self.parameters.has_escapes(),
-            self.commands,
-            &self.budget,
-        )
+        let has_escapes = self.parameters.has_escapes();
+        Rc::new(Source::new(text, has_escapes, self.commands, &self.budget))
     }
 
     fn unknown(&self) -> Rc<Source> {
-        Source::unknown(self.commands, &self.budget)
+        Rc::new(Source::unknown(self.commands, &self.budget))
     }
 
     fn portal(&self, name: &[u8]) -> Rc<Portal> {
-        self.portals.get(name).unwrap_or_else(|| {
+        self.pending.portals.get(name).unwrap_or_else(|| {
             Rc::new(Portal {
                 source: self.unknown(),
                 is_suspended: false.into(),
@@ -234,12 +236,13 @@ impl Connection {
 
     /// Begins the statement of the first message.
     fn run_first(&mut self) {
-        while let Some(first) = self.pending.front() {
+        while let Some(first) = self.pending.first() {
             let source = match &first.step {
                 Step::CopyEnd => {
-                    self.pending.pop_front();
+                    self.pending.pop();
                     continue;
                 }
+                Step::Terminate => return self.lose_track(),
                 Step::Query(None, _) => return,
                 Step::CloseStatement(_) | Step::ClosePortal(_) => return,
                 Step::Sync => return self.end_group(),
@@ -261,15 +264,13 @@ impl Connection {
             return;
         }
         self.end_group();
-        if self.pending.capacity() > MAX_SPARE {
-            self.pending = VecDeque::new();
-        }
+        self.pending.shrink();
         self.session.set_state(State::Sleep);
     }
 
     /// Starts the statement of the first message.
     fn start(&mut self, source: Rc<Source>, since: u64) -> Running {
-        let command = match self.pending.front().map(|first| &first.step) {
+        let command = match self.pending.first().map(|first| &first.step) {
             Some(Step::FunctionCall) => &self.commands.function_call,
             Some(Step::Execute(portal)) if portal.is_suspended.get() => {
                 self.commands.of_tag("FETCH")
@@ -285,7 +286,7 @@ impl Connection {
         match self.running.take() {
             Some(running) => running,
             None => {
-                let since = self.pending.front().map_or(0, |first| first.since);
+                let since = self.pending.first().map_or(0, |first| first.since);
                 self.start(self.unknown(), since)
             }
         }
@@ -322,11 +323,18 @@ impl Connection {
                 }
                 return;
             }
+            Reply::Ready(_) if !mem::replace(&mut self.has_begun, true) => {
+                // A client may send requests before it is accepted.
+                if !self.pending.is_empty() {
+                    self.begin_request();
+                }
+                return;
+            }
             Reply::Error(state, message, rows) => return self.fail(state, message, rows),
             Reply::Ready(state) => return self.end_request(state),
             _ => {}
         }
-        let Some(first) = self.pending.front() else {
+        let Some(first) = self.pending.first() else {
             return;
         };
         let is_query = matches!(first.step, Step::Query(..));
@@ -372,7 +380,7 @@ impl Connection {
             }
             _ => return self.lose_track(),
         }
-        self.pending.pop_front();
+        self.pending.pop();
         self.run_first();
     }
 
@@ -382,50 +390,49 @@ impl Connection {
         let source = Rc::clone(&running.source);
         let name = running.complete(self.commands, tag, sent);
         self.transactions.follow(name, &source);
+        match name {
+            "DEALLOCATE ALL" | "DISCARD ALL" => self.pending.deallocate(None),
+            "DEALLOCATE" if let Some(name) = source.last_name() => {
+                self.pending.deallocate(Some(name.as_bytes()));
+            }
+            _ => {}
+        }
     }
 
     /// Begins the next statement of a simple query, if its text has one.
     fn run_next_part(&mut self) {
-        let Some(Pending {
-            step: Step::Query(next, rest),
-            since,
-        }) = self.pending.front_mut()
-        else {
+        let Some(first) = self.pending.first_mut() else {
             return;
         };
-        let (mut rest, since) = (mem::take(rest), *since);
+        let Step::Query(next, rest) = &mut first.step else {
+            return;
+        };
+        let (mut rest, since) = (mem::take(rest), first.since);
         *next = None;
-        let text = rest.text.as_ref().map_or("", StoredText::as_str);
-        let Some((source, behind)) = self.next_part(&text[rest.at..]) else {
+        let text = rest.as_str().unwrap_or_default();
+        let Some((source, behind)) = self.next_part(text) else {
             return;
         };
-        rest.at = text.len() - behind.len();
+        rest.at += text.len() - behind.len();
         self.running = Some(self.start(Rc::clone(&source), since));
-        if let Some(first) = self.pending.front_mut() {
+        if let Some(first) = self.pending.first_mut() {
             first.step = Step::Query(Some(source), rest);
         }
     }
 
-    /// The server reads a COPY's data. It ignores the Syncs that come before its end.
+    /// The server reads a COPY's data.
     fn begin_copy(&mut self) {
         if let Some(running) = &mut self.running {
             running.copy = Copy::In;
         }
-        let (mut is_first, mut is_copying) = (true, true);
-        self.pending.retain(|pending| match pending.step {
-            _ if mem::take(&mut is_first) => true,
-            Step::Sync => !is_copying,
-            Step::CopyEnd => !mem::take(&mut is_copying),
-            _ => true,
-        });
-        self.is_copying = is_copying;
+        self.is_copying = self.pending.begin_copy();
     }
 
     /// The server has answered by an error.
     fn fail(&mut self, state: &[u8], message: &[u8], rows: u64) {
         self.is_copying = false;
         self.transactions.fail();
-        let Some(first) = self.pending.front() else {
+        let Some(first) = self.pending.first().filter(|_| self.has_begun) else {
             // The end of the connection.
             return;
         };
@@ -446,142 +453,29 @@ impl Connection {
         if let Some(running) = running {
             running.fail(state, self.parameters.decode(message).as_deref(), rows);
         }
-        if let Some(first) = self.pending.front_mut()
+        if let Some(first) = self.pending.first_mut()
             && matches!(first.step, Step::Query(..))
         {
             first.step = Step::Query(None, Rest::default());
         }
         if is_skipping {
-            self.skip();
+            self.is_skipping = self.pending.skip();
             self.run_first();
         }
     }
 
-    /// The server skips messages up to the next Sync: what they would have changed is as before.
-    fn skip(&mut self) {
-        let is_sync = |pending: &Pending| matches!(pending.step, Step::Sync);
-        let end = self.pending.iter().position(is_sync);
-        self.is_skipping = end.is_none();
-        let end = end.unwrap_or(self.pending.len());
-        for number in (0..self.pending.len()).rev() {
-            self.swap(number);
-        }
-        // What follows the Sync is not skipped.
-        for number in end..self.pending.len() {
-            self.swap(number);
-        }
-        self.pending.drain(..end);
-    }
-
-    /// Undoes what a message changes, or does it again.
-    fn swap(&mut self, number: usize) {
-        match &mut self.pending[number].step {
-            Step::Parse(_, change) | Step::CloseStatement(change) => self.statements.swap(change),
-            Step::Bind(_, change) | Step::ClosePortal(change) => self.portals.swap(change),
-            _ => {}
-        }
-    }
-
-    /// The server waits for a request: the first one that ends so is done, and all before it.
+    /// The server waits for a request.
     fn end_request(&mut self, state: u8) {
         self.discard_running();
         self.transactions.settle(self.commands, state);
-        let ends = |pending: &Pending| {
-            matches!(
-                pending.step,
-                Step::Query(..) | Step::Sync | Step::FunctionCall
-            )
-        };
-        let end = self.pending.iter().position(ends);
-        self.pending.drain(..end.map_or(0, |end| end + 1));
+        self.pending.end_request();
         // Portals end with their transaction.
         if state == b'I' && self.pending.is_empty() {
-            self.portals.clear();
+            self.pending.portals.clear();
         }
         self.run_first();
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::{Address, MAX_STORED_BYTES};
-
-    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-        let length = (body.len() as u32 + 4).to_be_bytes();
-        [&[kind], &length[..], body].concat()
-    }
-
-    fn connection() -> Connection {
-        super::super::commands::create("test");
-        let mut connection = Connection::new(Session::new(&Address::Unix, false)).expect("created");
-        connection.receive(b"\0\0\0\x10\0\x03\0\0user\0a\0\0");
-        connection
-    }
-
-    #[test]
-    fn a_client_that_reads_no_reply_takes_bounded_memory() {
-        let mut connection = connection();
-        let text = "SELECT 1;".repeat(5_000);
-        let query = message(b'Q', format!("{text}\0").as_bytes());
-        connection.receive(&query.repeat(1_000));
-        let stored = connection.budget.get();
-        assert!(stored <= MAX_STORED_BYTES && stored > MAX_STORED_BYTES / 2);
-        assert_eq!(connection.pending.len(), 1_000);
-        connection.send(&message(b'Z', b"I").repeat(1_000));
-        assert_eq!((connection.pending.len(), connection.budget.get()), (0, 0));
-        let parse = message(b'P', b"s\0SELECT 1\0\0\0");
-        connection.receive(&parse.repeat(MAX_PENDING));
-        assert_eq!(connection.pending.len(), MAX_PENDING);
-        connection.receive(&parse);
-        assert!(connection.is_lost && connection.pending.capacity() == 0);
-        assert_eq!(connection.budget.get(), 0);
-    }
-
-    #[test]
-    fn an_error_undoes_what_the_skipped_messages_changed() {
-        let mut connection = connection();
-        let parse = |text: &str| message(b'P', format!("s\0{text}\0\0\0").as_bytes());
-        let text = |connection: &Connection| {
-            connection
-                .statements
-                .get(b"s")
-                .map(|source| source.text().to_owned())
-        };
-        let sync = message(b'S', b"");
-        connection.receive(&[parse("SELECT 1"), sync.clone()].concat());
-        connection.send(&[message(b'1', b""), message(b'Z', b"I")].concat());
-        let skipped = [
-            message(b'C', b"Ss\0"),
-            parse("SELECT 2"),
-            parse("SELECT 3"),
-            sync.clone(),
-        ]
-        .concat();
-        connection.receive(&[&skipped[..], &message(b'C', b"Ss\0"), &sync].concat());
-        assert_eq!(text(&connection), None);
-        connection.send(
-            &[
-                message(b'3', b""),
-                message(b'E', b"C42601\0\0"),
-                message(b'Z', b"I"),
-            ]
-            .concat(),
-        );
-        // The first Close is done, and the second one, behind the Sync, is not skipped.
-        assert_eq!((text(&connection), connection.pending.len()), (None, 2));
-        connection.send(&[message(b'E', b"C42601\0\0"), message(b'Z', b"I")].concat());
-        assert_eq!((text(&connection), connection.pending.len()), (None, 0));
-        connection.receive(&[parse("SELECT 4"), parse("SELECT 5")].concat());
-        connection.send(&[message(b'1', b""), message(b'E', b"C42601\0\0")].concat());
-        assert_eq!(text(&connection).as_deref(), Some("SELECT 4"));
-        connection.receive(&parse("SELECT 6"));
-        assert!(connection.is_skipping);
-        connection.receive(&sync);
-        connection.send(&message(b'Z', b"I"));
-        assert_eq!(
-            (text(&connection).as_deref(), connection.pending.len()),
-            (Some("SELECT 4"), 0)
-        );
-    }
-}
+mod tests;

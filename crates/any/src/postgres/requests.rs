@@ -36,6 +36,7 @@ pub enum Message<'b> {
     FunctionCall,
     /// CopyDone and CopyFail.
     CopyEnd,
+    Terminate,
 }
 
 /// Reads requests, in parts of any size.
@@ -148,6 +149,7 @@ fn read_message(
         b'S' => Message::Sync,
         b'F' => Message::FunctionCall,
         b'c' | b'f' => Message::CopyEnd,
+        b'X' => Message::Terminate,
         _ => return Ok(()),
     });
     Ok(())
@@ -241,6 +243,7 @@ mod tests {
                 "Q xxxxxxxxxxxxxxxxxxxx 65536",
                 "CopyEnd",
                 "FunctionCall",
+                "Terminate",
             ];
             assert_eq!(read(&bytes, size).expect("understood"), expected, "{size}");
         }

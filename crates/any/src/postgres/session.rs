@@ -6,8 +6,8 @@ use engine::Command as State;
 
 use crate::session::Session;
 
-/// The most bytes of a user's or database's name: the server cuts longer ones.
-const MAX_NAME_BYTES: usize = 63;
+/// The most bytes of a name. The server cuts longer ones.
+pub const MAX_NAME_BYTES: usize = 63;
 
 /// Encodings in which a byte of ASCII may be a part of another character, so that Tare cannot recognise quotes.
 const AMBIGUOUS_ENCODINGS: [&[u8]; 7] = [
@@ -25,7 +25,7 @@ const AMBIGUOUS_ENCODINGS: [&[u8]; 7] = [
 pub struct Parameters {
     user: String,
     database: String,
-    /// `application_name`
+    /// `application_name`, which the server reports without control characters.
     program: String,
     has_escapes: bool,
     is_ambiguous: bool,
@@ -44,7 +44,6 @@ impl Parameters {
             b"" => self.user.clone(),
             database => name(database),
         };
-        self.program = String::from_utf8_lossy(value("application_name")).into_owned();
         let replication = value("replication").to_ascii_lowercase();
         matches!(
             replication.as_slice(),
@@ -57,7 +56,6 @@ impl Parameters {
         self.is_authenticated = true;
         session.set_user(&self.user);
         session.set_database(&self.database);
-        session.set_attributes(&[("program_name", &self.program)]);
         session.set_state(State::Sleep);
     }
 

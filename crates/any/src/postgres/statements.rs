@@ -7,8 +7,9 @@ use std::rc::Rc;
 use foldhash::fast::FixedState;
 
 use super::commands::{self, Command, Commands};
+use super::session::MAX_NAME_BYTES;
 use super::shape;
-use super::tokens::Tokens;
+use super::tokens::{Token, Tokens};
 use crate::session::MAX_STORED_BYTES;
 
 /// The most prepared statements, and the most portals, whose texts are stored.
@@ -20,25 +21,33 @@ pub type Budget = Rc<Cell<usize>>;
 /// A text that is stored, if the connection's texts have space for it.
 pub struct StoredText {
     text: String,
+    is_left_out: bool,
     budget: Budget,
 }
 
 impl StoredText {
     pub fn new(text: &str, budget: &Budget) -> Self {
         let total = budget.get() + text.len();
-        let text = match total <= MAX_STORED_BYTES {
-            true => text,
-            false => "",
+        let is_left_out = total > MAX_STORED_BYTES;
+        let text = match is_left_out {
+            true => "",
+            false => text,
         };
         budget.set(budget.get() + text.len());
         Self {
             text: text.to_owned(),
+            is_left_out,
             budget: Rc::clone(budget),
         }
     }
 
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Whether there was no space for it.
+    pub fn is_left_out(&self) -> bool {
+        self.is_left_out
     }
 }
 
@@ -54,7 +63,7 @@ pub struct Source {
     text: StoredText,
     /// By its first words.
     pub command: &'static Command,
-    /// Whether literals are not stored.
+    /// Whether literals are not stored, nor the messages of errors, which may quote them.
     pub is_secret: bool,
     has_escapes: bool,
     shape: OnceCell<String>,
@@ -66,28 +75,29 @@ impl Source {
         has_escapes: bool,
         commands: &'static Commands,
         budget: &Budget,
-    ) -> Rc<Self> {
+    ) -> Self {
         let text = text.trim();
         let command = commands.of_text(text, has_escapes);
-        Rc::new(Self {
+        Self {
             text: StoredText::new(text, budget),
             command,
             is_secret: command.is_secret || commands::has_password(text),
             has_escapes,
             shape: OnceCell::new(),
-        })
+        }
     }
 
-    /// One whose text is not read.
-    pub fn unknown(commands: &'static Commands, budget: &Budget) -> Rc<Self> {
-        Rc::new(Self {
+    /// One that is not there: the client has sent no text, or it was not stored.
+    pub fn unknown(commands: &'static Commands, budget: &Budget) -> Self {
+        Self {
             text: StoredText::new("", budget),
             command: &commands.other,
             is_secret: false,
             has_escapes: false,
             shape: OnceCell::new(),
-        })
+        }
     }
+
 
     pub fn has_text(&self) -> bool {
         !self.text.as_str().is_empty()
@@ -115,6 +125,18 @@ impl Source {
         Tokens::new(self.text.as_str(), self.has_escapes)
     }
 
+    /// The name at its end, as the server reads it.
+    pub fn last_name(&self) -> Option<String> {
+        match self.tokens().last()? {
+            Token::Word(name) => Some(name.to_ascii_lowercase()),
+            Token::Quoted(name) => {
+                let name = name.strip_prefix('"')?.strip_suffix('"')?;
+                Some(name.replace("\"\"", "\""))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it is a COPY that reads a file of the server, or what a client sends.
     pub fn copies_in(&self) -> bool {
         commands::has_word(self.tokens(), "from")
@@ -128,7 +150,7 @@ pub struct Portal {
     pub is_suspended: Cell<bool>,
 }
 
-/// What has names.
+/// What has names. The server reads their first bytes only.
 pub struct Names<T> {
     map: HashMap<Box<[u8]>, Rc<T>, FixedState>,
 }
@@ -148,14 +170,21 @@ pub struct Change<T> {
     other: Option<Rc<T>>,
 }
 
+#[cfg(test)]
+impl<T> Change<T> {
+    pub fn name(&self) -> &[u8] {
+        &self.name
+    }
+}
+
 impl<T> Names<T> {
     pub fn get(&self, name: &[u8]) -> Option<Rc<T>> {
-        self.map.get(name).cloned()
+        self.map.get(cut(name)).cloned()
     }
 
     /// Gives a name another value; `None` = none.
     pub fn set(&mut self, name: &[u8], value: Option<Rc<T>>) -> Change<T> {
-        let name: Box<[u8]> = name.into();
+        let name: Box<[u8]> = cut(name).into();
         let before = match value {
             Some(value) if self.map.len() < MAX_NAMES || self.map.contains_key(&name) => {
                 self.map.insert(name.clone(), value)
@@ -179,6 +208,10 @@ impl<T> Names<T> {
     pub fn clear(&mut self) {
         self.map.clear();
     }
+}
+
+fn cut(name: &[u8]) -> &[u8] {
+    &name[..name.len().min(MAX_NAME_BYTES)]
 }
 
 #[cfg(test)]
@@ -211,6 +244,9 @@ mod tests {
         names.swap(&mut third);
         assert_eq!(names.get(b"b").as_deref(), Some(&3));
         assert_eq!(names.get(b"a"), None);
+        drop(names.set(&[b'x'; 99], Some(Rc::new(4))));
+        assert_eq!(names.get(&[b'x'; 64]).as_deref(), Some(&4));
+        assert_eq!(names.get(&[b'x'; 62]), None);
         for number in 0..5_000u32 {
             drop(names.set(&number.to_le_bytes(), Some(Rc::new(0))));
         }

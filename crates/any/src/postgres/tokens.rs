@@ -248,12 +248,11 @@ pub fn trim(text: &str) -> &str {
     text.trim_end_matches(|char: char| char == ';' || char.is_ascii_whitespace())
 }
 
-/// Splits the text of a simple query behind its first statement. Returns the statement, without the
-/// semicolon, and the rest.
+/// Splits a text, which is trimmed, behind its first statement. Returns the statement, without the semicolon,
+/// and the rest.
 pub fn split(text: &str, has_escapes: bool) -> (&str, &str) {
-    let trimmed = trim(text);
-    if !trimmed.contains(';') {
-        return (trimmed, "");
+    if !text.contains(';') {
+        return (text, "");
     }
     let mut tokens = Tokens::new(text, has_escapes);
     let (mut parentheses, mut blocks, mut words) = (0u32, 0u32, 0);
@@ -365,7 +364,8 @@ mod tests {
 
     #[test]
     fn queries_are_split_into_their_statements() {
-        let all = |mut text: &'static str| {
+        let all = |text: &'static str| {
+            let mut text = trim(text);
             let mut parts = Vec::new();
             while !text.is_empty() {
                 let (part, rest) = split(text, false);

@@ -251,6 +251,8 @@ fn counts_are_those_of_pg_stat_statements_and_pg_stat_database() {
     run("SELECT 1; SELECT 2; BEGIN; SELECT 3; COMMIT; SELECT 4");
     run("BEGIN; SAVEPOINT s; ROLLBACK TO s; COMMIT AND CHAIN; ROLLBACK; SELECT 1");
     run("SELECT 1 / 0");
+    // The end of a session ends its transaction.
+    run("BEGIN; SELECT 1");
     wait_for("equal numbers of transactions", || {
         let (own, recorded) = counted();
         (own.checked_sub(recorded) == vacuum).then_some(())

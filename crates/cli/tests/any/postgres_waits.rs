@@ -258,6 +258,9 @@ fn waits_and_processes_have_postgresqls_names() {
     check_client_read(&server);
     check_roles(&server);
     check_level(&server);
+    let repeated = "SELECT NAME, COUNT(*) AS n FROM performance_schema.setup_instruments \
+                    GROUP BY NAME HAVING n > 1";
+    assert_eq!(server.rows(repeated), Vec::<Json>::new());
     let lost = "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status \
                 WHERE VARIABLE_VALUE <> '0' AND VARIABLE_NAME LIKE 'Performance_schema%lost'";
     assert_eq!(server.rows(lost), Vec::<Json>::new());

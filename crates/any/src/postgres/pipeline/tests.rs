@@ -1,0 +1,142 @@
+//! Tests of [`Connection`].
+
+use super::super::messages::message;
+use super::*;
+use crate::session::{Address, MAX_STORED_BYTES};
+
+fn connection() -> Connection {
+    super::super::commands::create("test");
+    let mut connection = Connection::new(Session::new(&Address::Unix, false)).expect("created");
+    connection.receive(b"\0\0\0\x10\0\x03\0\0user\0a\0\0");
+    connection.send(&message(b'Z', b"I"));
+    connection
+}
+
+#[test]
+fn a_client_that_reads_no_reply_takes_bounded_memory() {
+    let mut connection = connection();
+    let text = "SELECT 1;".repeat(5_000);
+    let query = message(b'Q', format!("{text}\0").as_bytes());
+    connection.receive(&query.repeat(100));
+    let stored = connection.budget.get();
+    assert!(stored <= MAX_STORED_BYTES && stored > MAX_STORED_BYTES / 2);
+    assert_eq!(connection.pending.len(), 100);
+    connection.send(&message(b'Z', b"I").repeat(100));
+    assert_eq!((connection.pending.len(), connection.budget.get()), (0, 0));
+    let parse = message(b'P', b"s\0SELECT 1\0\0\0");
+    connection.receive(&parse.repeat(MAX_PENDING));
+    assert_eq!(connection.pending.len(), MAX_PENDING);
+    connection.receive(&parse);
+    assert!(connection.is_lost && connection.pending.capacity() == 0);
+    assert_eq!(connection.budget.get(), 0);
+}
+
+#[test]
+fn an_error_undoes_what_the_skipped_messages_changed() {
+    let mut connection = connection();
+    let parse = |text: &str| message(b'P', format!("s\0{text}\0\0\0").as_bytes());
+    let text = |connection: &Connection| {
+        connection
+            .pending
+            .statements
+            .get(b"s")
+            .map(|source| source.text().to_owned())
+    };
+    let sync = message(b'S', b"");
+    connection.receive(&[parse("SELECT 1"), sync.clone()].concat());
+    connection.send(&[message(b'1', b""), message(b'Z', b"I")].concat());
+    let skipped = [
+        message(b'C', b"Ss\0"),
+        parse("SELECT 2"),
+        parse("SELECT 3"),
+        sync.clone(),
+    ]
+    .concat();
+    connection.receive(&[&skipped[..], &message(b'C', b"Ss\0"), &sync].concat());
+    assert_eq!(text(&connection), None);
+    connection.send(
+        &[
+            message(b'3', b""),
+            message(b'E', b"C42601\0\0"),
+            message(b'Z', b"I"),
+        ]
+        .concat(),
+    );
+    // The first Close is done, and the second one, behind the Sync, is not skipped.
+    assert_eq!((text(&connection), connection.pending.len()), (None, 2));
+    connection.send(&[message(b'E', b"C42601\0\0"), message(b'Z', b"I")].concat());
+    assert_eq!((text(&connection), connection.pending.len()), (None, 0));
+    connection.receive(&[parse("SELECT 4"), parse("SELECT 5")].concat());
+    connection.send(&[message(b'1', b""), message(b'E', b"C42601\0\0")].concat());
+    assert_eq!(text(&connection).as_deref(), Some("SELECT 4"));
+    connection.receive(&parse("SELECT 6"));
+    assert!(connection.is_skipping);
+    connection.receive(&sync);
+    connection.send(&message(b'Z', b"I"));
+    assert_eq!(
+        (text(&connection).as_deref(), connection.pending.len()),
+        (Some("SELECT 4"), 0)
+    );
+}
+
+#[test]
+fn names_of_messages_without_replies_take_bounded_memory() {
+    let mut connection = connection();
+    let name = "n".repeat(60_000);
+    let messages = [
+        message(b'P', format!("{name}\0SELECT 1\0\0\0").as_bytes()),
+        message(b'B', format!("{name}\0{name}\0").as_bytes()),
+        message(b'C', format!("S{name}\0").as_bytes()),
+    ];
+    connection.receive(&messages.concat());
+    assert!(!connection.is_lost);
+    for name in connection.pending.names() {
+        assert!(name.len() <= 63);
+    }
+    assert_eq!(connection.pending.names().count(), 3);
+}
+
+#[test]
+fn statements_that_sql_deallocates_have_no_names() {
+    let mut connection = connection();
+    let parse = |name: &str| message(b'P', format!("{name}\0SELECT 1\0\0\0").as_bytes());
+    let has = |connection: &Connection, name: &str| {
+        connection.pending.statements.get(name.as_bytes()).is_some()
+    };
+    for sql in [
+        "DEALLOCATE ALL",
+        "discard all;",
+        "DEALLOCATE A",
+        "deallocate prepare \"a\" -- x",
+    ] {
+        connection.receive(&parse("a"));
+        connection.send(&message(b'1', b""));
+        assert!(has(&connection, "a"), "{sql}");
+        // What follows is not deallocated.
+        let query = message(b'Q', format!("{sql}\0").as_bytes());
+        connection.receive(&[query, parse("b")].concat());
+        let tag = match sql.to_ascii_uppercase().trim_end_matches(';') {
+            all if all.ends_with("ALL") => all.to_owned(),
+            _ => "DEALLOCATE".to_owned(),
+        };
+        connection.send(&message(b'C', format!("{tag}\0").as_bytes()));
+        connection.send(&[message(b'Z', b"I"), message(b'1', b"")].concat());
+        assert!(!has(&connection, "a") && has(&connection, "b"), "{sql}");
+        assert!(connection.pending.is_empty());
+    }
+}
+
+#[test]
+fn a_request_before_the_session_begins_is_read() {
+    super::super::commands::create("test");
+    let mut connection = Connection::new(Session::new(&Address::Unix, false)).expect("created");
+    let startup = b"\0\0\0\x10\0\x03\0\0user\0a\0\0";
+    connection.receive(&[&startup[..], &message(b'Q', b"SELECT 1\0")].concat());
+    assert!(connection.running.is_none());
+    connection.send(&[message(b'R', &[0; 4]), message(b'Z', b"I")].concat());
+    assert!(connection.running.is_some());
+    connection.send(&message(b'C', b"SELECT 1\0"));
+    assert!(connection.running.is_none() && connection.pending.len() == 1);
+    connection.send(&message(b'Z', b"I"));
+    assert!(connection.pending.is_empty());
+}
