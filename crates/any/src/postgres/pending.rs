@@ -37,6 +37,8 @@ pub struct Rest {
     pub text: Option<StoredText>,
     /// Where the next one begins.
     pub at: usize,
+    /// Whether the end of the text is missing.
+    pub is_cut: bool,
 }
 
 impl Rest {

@@ -25,6 +25,9 @@ use super::tokens;
 use super::transactions::Transactions;
 use crate::session::{MAX_PENDING, Protocol, Session};
 
+/// SQLSTATE.
+const SYNTAX_ERROR: &[u8] = b"42601";
+
 /// The statements of a connection.
 pub struct Connection {
     commands: &'static Commands,
@@ -136,7 +139,7 @@ impl Connection {
             _ => {}
         }
         let step = match message {
-            Message::Query(text) => self.query(text),
+            Message::Query(text, is_cut) => self.query(text, is_cut),
             Message::Parse(name, text) => {
                 let source = self.source(text);
                 let change = self.pending.statements.set(name, Some(Rc::clone(&source)));
@@ -179,16 +182,20 @@ impl Connection {
     }
 
     /// A simple query, whose statements are separated.
-    fn query(&self, text: &[u8]) -> Step {
+    fn query(&self, text: &[u8], is_cut: bool) -> Step {
         let Some(text) = self.parameters.decode(text) else {
-            return Step::Query(Some(self.unknown()), Rest::default());
+            return Step::Query(Some(self.unread()), Rest::default());
         };
         match self.next_part(tokens::trim(&text)) {
             Some((first, rest)) => {
                 let text = (!rest.is_empty()).then(|| StoredText::new(rest, &self.budget));
                 Step::Query(
                     Some(first),
-                    Rest { text, at: 0 },
+                    Rest {
+                        text,
+                        at: 0,
+                        is_cut,
+                    },
                 )
             }
             // An empty one.
@@ -209,20 +216,33 @@ impl Connection {
         None
     }
 
+    /// The statement of a Parse. One that has several fails, whatever its first words are.
     fn source(&self, text: &[u8]) -> Rc<Source> {
-        match self.parameters.decode(text) {
-            Some(text) => self.source_of(tokens::trim(&text)),
-            None => self.unknown(),
-        }
+        let Some(text) = self.parameters.decode(text) else {
+            return self.unread();
+        };
+        let text = tokens::trim(&text);
+        let (_, rest) = tokens::split(text, self.parameters.has_escapes());
+        let mut source = self.read(text);
+        source.is_secret |= !rest.is_empty();
+        Rc::new(source)
     }
 
     fn source_of(&self, text: &str) -> Rc<Source> {
+        Rc::new(self.read(text))
+    }
+
+    fn read(&self, text: &str) -> Source {
         let has_escapes = self.parameters.has_escapes();
-        Rc::new(Source::new(text, has_escapes, self.commands, &self.budget))
+        Source::new(text, has_escapes, self.commands, &self.budget)
     }
 
     fn unknown(&self) -> Rc<Source> {
         Rc::new(Source::unknown(self.commands, &self.budget))
+    }
+
+    fn unread(&self) -> Rc<Source> {
+        Rc::new(Source::unread(self.commands, &self.budget))
     }
 
     fn portal(&self, name: &[u8]) -> Rc<Portal> {
@@ -437,6 +457,11 @@ impl Connection {
             return;
         };
         let since = first.since;
+        // It may quote the text behind the statement: the server reads all of it before the first one begins.
+        let is_secret = match &first.step {
+            Step::Query(_, rest) if state == SYNTAX_ERROR => self.may_have_secret(rest),
+            _ => false,
+        };
         let (is_skipping, running) = match first.step {
             Step::Query(..) | Step::FunctionCall => (false, Some(self.take_running())),
             // The transaction of the statements before it could not be committed.
@@ -451,7 +476,8 @@ impl Connection {
             _ => (true, Some(self.take_running())),
         };
         if let Some(running) = running {
-            running.fail(state, self.parameters.decode(message).as_deref(), rows);
+            let message = self.parameters.decode(message).filter(|_| !is_secret);
+            running.fail(state, message.as_deref(), rows);
         }
         if let Some(first) = self.pending.first_mut()
             && matches!(first.step, Step::Query(..))
@@ -462,6 +488,20 @@ impl Connection {
             self.is_skipping = self.pending.skip();
             self.run_first();
         }
+    }
+
+    /// Whether a statement that has not begun may have a secret.
+    fn may_have_secret(&self, rest: &Rest) -> bool {
+        let Some(mut text) = rest.as_str().filter(|_| !rest.is_cut) else {
+            return true;
+        };
+        while let Some((source, behind)) = self.next_part(text) {
+            if source.is_secret {
+                return true;
+            }
+            text = behind;
+        }
+        false
     }
 
     /// The server waits for a request.

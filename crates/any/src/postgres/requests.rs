@@ -21,8 +21,8 @@ pub enum Message<'b> {
     Encryption,
     /// The session's parameters: names and values.
     Startup(Vec<(&'b [u8], &'b [u8])>),
-    /// A simple query.
-    Query(&'b [u8]),
+    /// A simple query, and whether its end is not stored.
+    Query(&'b [u8], bool),
     /// A statement's name and text.
     Parse(&'b [u8], &'b [u8]),
     /// A portal's and a statement's name.
@@ -140,7 +140,7 @@ fn read_message(
         text => text.ok_or(NotUnderstood),
     };
     report(match message.kind {
-        b'Q' => Message::Query(text()?),
+        b'Q' => Message::Query(text()?, message.is_cut),
         b'P' => Message::Parse(text()?, text()?),
         b'B' => Message::Bind(text()?, text()?),
         b'E' => Message::Execute(text()?),
@@ -188,7 +188,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| format!("{}={} ", text(name), text(value)))
                 .collect(),
-            Message::Query(query) => format!("Q {} {}", text(query), query.len()),
+            Message::Query(query, is_cut) => format!("Q {} {} {is_cut}", text(query), query.len()),
             Message::Parse(a, b) => format!("P {} {}", text(a), text(b)),
             Message::Bind(a, b) => format!("B {} {}", text(a), text(b)),
             Message::Describe(kind, name) => format!("D {} {}", char::from(*kind), text(name)),
@@ -231,8 +231,8 @@ mod tests {
                 "Encryption",
                 "Encryption",
                 "user=alice database= application_name=x y ",
-                "Q SELECT 1 8",
-                "Q  0",
+                "Q SELECT 1 8 false",
+                "Q  0 false",
                 "P s SELECT $1",
                 "B p s",
                 "D P p",
@@ -240,7 +240,7 @@ mod tests {
                 "E p",
                 "C S s",
                 "Sync",
-                "Q xxxxxxxxxxxxxxxxxxxx 65536",
+                "Q xxxxxxxxxxxxxxxxxxxx 65536 true",
                 "CopyEnd",
                 "FunctionCall",
                 "Terminate",

@@ -216,13 +216,15 @@ enum Kind {
     Operator,
 }
 
-/// Appends the normalised text of a statement.
-pub fn write(text: &str, has_escapes: bool, into: &mut String) {
+/// Appends the normalised text of a statement. `has_passwords`: what follows PASSWORD is a value, also if its
+/// quotes are wrong.
+pub fn write(text: Tokens, has_passwords: bool, into: &mut String) {
     let mut writer = Writer {
+        tokens: Vec::with_capacity(into.capacity() / 2),
         into,
-        tokens: Vec::with_capacity(text.len().min(MAX_SHAPE_BYTES) / 2),
+        has_passwords,
     };
-    for token in Tokens::new(text, has_escapes) {
+    for token in text {
         if !writer.write(token) {
             return;
         }
@@ -230,6 +232,7 @@ pub fn write(text: &str, has_escapes: bool, into: &mut String) {
 }
 
 struct Writer<'s> {
+    has_passwords: bool,
     into: &'s mut String,
     /// What is written, and where each token begins.
     tokens: Vec<(Kind, usize)>,
@@ -240,6 +243,7 @@ impl Writer<'_> {
     fn write(&mut self, token: Token) -> bool {
         let start = self.into.len();
         match token {
+            Token::Word(_) | Token::Quoted(_) if self.is_behind_password() => self.value(),
             Token::Word(word) => self.word(word),
             Token::Quoted(name) => {
                 let plain = name[1..].trim_end_matches('"');
@@ -258,6 +262,13 @@ impl Writer<'_> {
         self.into.truncate(start.min(self.into.len()));
         self.into.push_str("...");
         false
+    }
+
+    fn is_behind_password(&self) -> bool {
+        self.has_passwords
+            && self.tokens.last().is_some_and(|&(kind, start)| {
+                kind == Kind::Keyword && self.into[start..] == *"PASSWORD"
+            })
     }
 
     fn last(&self) -> Option<Kind> {
@@ -411,8 +422,22 @@ mod tests {
 
     fn shape(text: &str) -> String {
         let mut shape = String::new();
-        write(text, false, &mut shape);
+        write(Tokens::new(text, false), false, &mut shape);
         shape
+    }
+
+    #[test]
+    fn passwords_without_quotes_are_values() {
+        for password in ["geheim", "\"geheim\"", "'geheim'", "geheim'"] {
+            let mut shape = String::new();
+            let text = format!("ALTER ROLE a ENCRYPTED PASSWORD {password}");
+            write(Tokens::new(&text, false), true, &mut shape);
+            let expected = "ALTER ROLE a encrypted PASSWORD ?";
+            assert_eq!(
+                shape.trim_end_matches(" ?"),
+                expected.trim_end_matches(" ?")
+            );
+        }
     }
 
     #[test]

@@ -98,6 +98,13 @@ impl Source {
         }
     }
 
+    /// One whose text is not read.
+    pub fn unread(commands: &'static Commands, budget: &Budget) -> Self {
+        Self {
+            is_secret: true,
+            ..Self::unknown(commands, budget)
+        }
+    }
 
     pub fn has_text(&self) -> bool {
         !self.text.as_str().is_empty()
@@ -116,7 +123,7 @@ impl Source {
         self.shape.get_or_init(|| {
             let mut shape =
                 String::with_capacity(self.text.as_str().len().min(shape::MAX_SHAPE_BYTES));
-            shape::write(self.text.as_str(), self.has_escapes, &mut shape);
+            shape::write(self.tokens(), self.command.is_secret, &mut shape);
             shape
         })
     }

@@ -441,6 +441,10 @@ fn texts_users_and_databases_are_recorded() {
         "CREAT ROLE bob 'geheim'",
         "DO $$ BEGIN RAISE 'no passwords: geheim'; END $$",
         "SELECT 1; ALTER ROLE alice PASSWORD 'geheim'",
+        // The server refuses the text before its first statement.
+        "SELECT 1; CREATE USER MAPPING FOR alice SERVER nothing OPTIONS (pass 'geheim",
+        "ALTER ROLE alice PASSWORD geheim",
+        "ALTER ROLE alice PASSWORD \"geheim\"",
     ] {
         run(secret);
     }
@@ -498,7 +502,7 @@ fn texts_users_and_databases_are_recorded() {
             texts("ALTER ROLE alice PASSWORD ?%"),
             texts("DO ?%")
         ),
-        (2, 1, 1)
+        (2, 3, 1)
     );
     check_transactions(&server);
     // A statement's waits belong to its session, and so to its user.
