@@ -1,6 +1,6 @@
 //! Who waits for whose lock, for histories: with the sessions, their statements and their transactions; and deadlocks.
 //!
-//! A stock server gets one cheap question, [`CHECK`], and others only if somebody waits; all of them on the
+//! A stock server gets one cheap question each second, and others only if somebody waits; all of them on the
 //! connection of [`InnodbReader`], which takes a second at most. Tables of a segment are read in this process.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tare_history::{Block, Holder, HolderState, LockKind, LockReading, Party, sampled_text};
 use tare_reader::{Segment, threads};
 
-use super::deadlocks::DeadlockReader;
+use super::deadlocks::{Counter, DeadlockReader};
 use super::innodb::{InnodbReader, RowLockWait};
 use super::innodb_locks::{choose_holders, query_locks, segment_locks};
 use super::lock_waits::{LockWait, METADATA, TABLE_STATE, TABLES, WAITING, lock_waits};
@@ -18,19 +18,10 @@ use super::{QueryError, integer, rows, text};
 use crate::output::Cell;
 use crate::sql::{Local, SqlSession};
 
-/// The sessions that wait for a lock of the server, how many wait for one of InnoDB, and how often there was a deadlock.
-const CHECK: &str = "SELECT THREAD_ID, PROCESSLIST_STATE FROM performance_schema.threads WHERE PROCESSLIST_STATE LIKE 'Waiting for % lock' \
-     OR PROCESSLIST_STATE IN ('Waiting for table flush', 'User lock') UNION ALL \
-     SELECT `COUNT`, NAME FROM information_schema.INNODB_METRICS WHERE NAME IN ('lock_row_lock_current_waits', 'lock_deadlocks')";
-
-/// The counters of [`CHECK`].
+/// InnoDB's count of sessions that wait for a row.
 const ROW_WAITS: &str = "lock_row_lock_current_waits";
-const DEADLOCKS: &str = "lock_deadlocks";
-
-/// The same of a segment, whose errors are counted.
-const CHECK_SEGMENT: &str = "SELECT THREAD_ID, PROCESSLIST_STATE FROM performance_schema.threads WHERE PROCESSLIST_STATE LIKE 'Waiting for % lock' \
-     OR PROCESSLIST_STATE IN ('Waiting for table flush', 'User lock') UNION ALL \
-     SELECT COALESCE(SUM(SUM_ERROR_RAISED), 0), 'lock_deadlocks' FROM performance_schema.events_errors_summary_global_by_error WHERE ERROR_NUMBER = 1213";
+/// The numbers of [`Counter`]'s queries.
+const DEADLOCKS: [&str; 2] = ["lock_deadlocks", "errors"];
 
 /// What sessions do, with the statements that they run or ran last. Nested statements and waits come first.
 const SESSIONS: &str = "SELECT t.THREAD_ID, t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_COMMAND, t.PROCESSLIST_TIME, \
@@ -52,14 +43,14 @@ const TRANSACTIONS_OF_ENGINE: &str = "SELECT t.PROCESSLIST_ID, x.TIMER_WAIT DIV 
 /// The most rows of a reading.
 const MAX_BLOCKS: usize = 1000;
 
-/// The answer of [`CHECK`].
+/// Whether anybody waits, and how often there was a deadlock.
 #[derive(Default)]
 struct Check {
     /// Sessions that wait for a lock of the server, by their states.
     waiting: Vec<(u64, String)>,
     /// Whether any waits for a lock of InnoDB.
     has_row_waits: bool,
-    deadlocks: Option<u64>,
+    deadlocks: Option<(Counter, u64)>,
 }
 
 /// A wait with what is known of its time.
@@ -86,7 +77,7 @@ pub struct BlockReader {
     segment: Option<(Arc<Segment>, SqlSession)>,
     /// The server's InnoDB, if it has one.
     innodb: Option<InnodbReader>,
-    /// Whether the server refuses [`CHECK`], because the account lacks the privilege PROCESS.
+    /// Whether the server refuses to count, because the account lacks the privilege PROCESS.
     is_check_refused: bool,
     deadlocks: DeadlockReader,
     /// When each wait was first seen, by the thread and the object.
@@ -126,8 +117,8 @@ impl BlockReader {
     pub fn read(&mut self, has_row_waits: bool) -> LockReading {
         let check = self.check();
         let session = self.innodb.as_mut().map(InnodbReader::session);
-        let count = check.deadlocks;
-        let deadlock = count.and_then(|count| self.deadlocks.read(count, session));
+        let deadlock = (check.deadlocks)
+            .and_then(|(counter, number)| self.deadlocks.read(counter, number, session));
         let mut waits = self.waits(check.waiting, has_row_waits || check.has_row_waits);
         waits.truncate(MAX_BLOCKS);
         let blocks = match waits.is_empty() {
@@ -153,15 +144,25 @@ impl BlockReader {
         }
     }
 
+    /// What counts deadlocks now. An exact window is too short for another counter.
+    fn counter(&self) -> Counter {
+        match (&self.segment, &self.innodb) {
+            (None, _) => Counter::Server,
+            (Some((segment, _)), Some(_)) if segment.view().control().returns_to_active() => {
+                Counter::ServerAfterErrors
+            }
+            (Some(_), _) => Counter::Segment,
+        }
+    }
+
     /// Queries whether anybody waits, and counts deadlocks.
     fn check(&mut self) -> Check {
-        let query = match (&self.segment, self.is_check_refused) {
-            (Some(_), false) => CHECK_SEGMENT,
-            (None, false) => CHECK,
-            (_, true) => WAITING,
+        let counter = self.counter();
+        let mut answer = match self.is_check_refused {
+            false => self.try_rows(&format!("{WAITING} UNION ALL {}", counter.query())),
+            true => self.try_rows(WAITING),
         };
-        let mut answer = self.try_rows(query);
-        if let Err(QueryError::Refused(_)) = answer {
+        if let (Err(QueryError::Refused(_)), false) = (&answer, self.is_check_refused) {
             self.is_check_refused = true;
             answer = self.try_rows(WAITING);
         }
@@ -171,7 +172,9 @@ impl BlockReader {
             let number = number.and_then(|number| u64::try_from(number).ok());
             match (number, row.get(1).and_then(text)) {
                 (Some(count), Some(name)) if name == ROW_WAITS => check.has_row_waits = count > 0,
-                (Some(count), Some(name)) if name == DEADLOCKS => check.deadlocks = Some(count),
+                (Some(count), Some(name)) if DEADLOCKS.contains(&&*name) => {
+                    check.deadlocks = Some((counter, count));
+                }
                 (Some(id), Some(state)) => check.waiting.push((id, state)),
                 _ => {}
             }

@@ -7,7 +7,7 @@ use tare_history::{Deadlock, DeadlockTransaction, sampled_text};
 
 use super::innodb_locks::split_table;
 use super::limited_session::LimitedSession;
-use super::{sql_literal, text};
+use super::{integer, sql_literal, text};
 
 /// The server's account of its state. It is long, and is queried only after a deadlock.
 const STATUS: &str = "SHOW ENGINE INNODB STATUS";
@@ -15,18 +15,65 @@ const STATUS: &str = "SHOW ENGINE INNODB STATUS";
 /// The longest text of a statement that is stored.
 const MAX_TEXT_BYTES: usize = 1024;
 
+/// What counts deadlocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// InnoDB.
+    Server,
+    /// Tare, which counts errors by number.
+    Segment,
+    /// InnoDB, which is queried when further statements have failed: at the level `active` Tare counts errors in total.
+    ServerAfterErrors,
+}
+
+impl Counter {
+    /// The query of a number that grows with deadlocks.
+    pub fn query(self) -> &'static str {
+        match self {
+            Self::Server => {
+                "SELECT `COUNT`, NAME FROM information_schema.INNODB_METRICS \
+                 WHERE NAME IN ('lock_row_lock_current_waits', 'lock_deadlocks')"
+            }
+            Self::Segment => {
+                "SELECT COALESCE(SUM(SUM_ERROR_RAISED), 0), 'lock_deadlocks' \
+                 FROM performance_schema.events_errors_summary_global_by_error WHERE ERROR_NUMBER = 1213"
+            }
+            Self::ServerAfterErrors => {
+                "SELECT COALESCE(SUM(SUM_ERRORS), 0), 'errors' \
+                 FROM performance_schema.events_statements_summary_global_by_event_name"
+            }
+        }
+    }
+}
+
+/// The server's count of deadlocks.
+const COUNT: &str =
+    "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'";
+
 /// Follows the count of deadlocks.
 #[derive(Default)]
 pub struct DeadlockReader {
-    count: Option<u64>,
+    count: Option<(Counter, u64)>,
+    /// How many statements had failed when the server was queried for its count.
+    errors: Option<u64>,
     /// The latest deadlock that was read.
     latest: Option<String>,
 }
 
 impl DeadlockReader {
-    /// The deadlocks since the last call, of which the server has counted so many in total; nothing at the first.
-    pub fn read(&mut self, count: u64, server: Option<&mut LimitedSession>) -> Option<Deadlock> {
-        let before = self.count.replace(count)?;
+    /// The deadlocks since the last call; nothing at the first. `number` is the answer of the counter's query.
+    pub fn read(
+        &mut self,
+        counter: Counter,
+        number: u64,
+        mut server: Option<&mut LimitedSession>,
+    ) -> Option<Deadlock> {
+        let count = match counter {
+            Counter::ServerAfterErrors => self.query_count(number, server.as_deref_mut()?)?,
+            Counter::Server | Counter::Segment => number,
+        };
+        let before = self.count.replace((counter, count));
+        let (_, before) = before.filter(|(of, _)| *of == counter)?;
         // The counter may have been reset.
         let count = count.checked_sub(before).filter(|new| *new > 0)?;
         let latest = server.and_then(|server| {
@@ -49,6 +96,20 @@ impl DeadlockReader {
             name: name.map(Into::into),
             transactions: transactions.unwrap_or_default(),
         })
+    }
+
+    /// The server's count, unless no further statement has failed.
+    fn query_count(&mut self, errors: u64, server: &mut LimitedSession) -> Option<u64> {
+        let is_read = self
+            .count
+            .is_some_and(|(of, _)| of == Counter::ServerAfterErrors);
+        if is_read && self.errors == Some(errors) {
+            return None;
+        }
+        let answer = server.rows(COUNT).ok()?;
+        let count = integer(answer.first()?.first()?)?;
+        self.errors = Some(errors);
+        u64::try_from(count).ok()
     }
 }
 
@@ -221,10 +282,14 @@ mod tests {
     #[test]
     fn deadlocks_are_counted_without_further_details() {
         let mut reader = DeadlockReader::default();
-        let mut count = |total| reader.read(total, None).map(|deadlock| deadlock.count);
-        assert_eq!(
-            [7, 7, 9, 1, 2].map(&mut count),
-            [None, None, Some(2), None, Some(1)]
-        );
+        let mut count = |(counter, total)| {
+            let deadlock = reader.read(counter, total, None);
+            deadlock.map(|deadlock| deadlock.count)
+        };
+        let server = [7, 7, 9, 1, 2].map(|total| count((Counter::Server, total)));
+        assert_eq!(server, [None, None, Some(2), None, Some(1)]);
+        // The counts of another counter are not compared with those before.
+        let segment = [5, 6].map(|total| count((Counter::Segment, total)));
+        assert_eq!(segment, [None, Some(1)]);
     }
 }
