@@ -320,6 +320,10 @@ int tare_statement_is_recorded(const tare_statement *statement);
 void tare_statement_refine(tare_statement *statement, tare_class *cls);
 /* The text; its digest is computed from it. */
 void tare_statement_text(tare_statement *statement, const char *text, size_t length);
+/* In another language than SQL: the normalised text that DIGEST_TEXT shows, such as "get ?", by which
+ * statements are grouped, and the text itself (NULL = none). */
+void tare_statement_shape(tare_statement *statement, const char *shape, const char *text,
+                          size_t length);
 /* The text of a prepared statement, and its digest. */
 void tare_statement_prepared(tare_statement *statement, const char *text, size_t length,
                              const tare_digest *digest);

@@ -1,8 +1,6 @@
 //! Classes: registered once, for the life of the process.
 
-use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_uint};
-use std::sync::{Mutex, PoisonError};
 
 use engine::{Class, Kind};
 
@@ -12,9 +10,6 @@ use crate::text::text;
 /// `struct tare_class`: a class that lives for ever.
 pub type tare_class = Class;
 
-/// MySQL's limit of an instrument's name.
-const MAX_NAME_BYTES: usize = 128;
-
 const SINGLETON: c_uint = 1;
 const PROGRESS: c_uint = 2;
 const USER: c_uint = 4;
@@ -22,20 +17,6 @@ const MUTABLE: c_uint = 16;
 const ENABLED: c_uint = 256;
 const DISABLED: c_uint = 512;
 const FLAGS: c_uint = SINGLETON | PROGRESS | USER | MUTABLE | ENABLED | DISABLED;
-
-/// All classes by kind and name, so that registering one again leaks nothing.
-static CLASSES: Mutex<BTreeMap<(u8, &'static str), &'static Class>> = Mutex::new(BTreeMap::new());
-
-/// Registers all classes with an engine that has just started.
-pub fn register_again() {
-    for class in CLASSES
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .values()
-    {
-        class.register();
-    }
-}
 
 fn kind(number: c_int) -> Result<Kind, Failure> {
     u8::try_from(number)
@@ -52,28 +33,13 @@ fn find_or_register(
     documentation: &str,
 ) -> Result<&'static Class, Failure> {
     let kind = kind(number)?;
-    if !name.starts_with(kind.prefix()) || name.len() > MAX_NAME_BYTES {
-        return Err(Failure::invalid(format!(
-            "{name:?} is no name for this kind: it must begin with {:?} and have at most {MAX_NAME_BYTES} bytes",
-            kind.prefix()
-        )));
-    }
     if flags & !FLAGS != 0 {
         return Err(Failure::invalid(format!(
             "{flags:#x} has bits that are no class flags"
         )));
     }
-    let mut classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(class) = classes.get(&(kind as u8, name)) {
-        return Ok(class);
-    }
-    // Locks refer to a class for ever, and outlive any list of classes.
-    let name: &'static str = String::leak(name.to_owned());
-    let class = Class::new(kind, name, String::leak(documentation.to_owned()));
-    let class: &'static Class = Box::leak(Box::new(with_flags(class, flags)));
-    classes.insert((kind as u8, name), class);
-    class.register();
-    Ok(class)
+    Class::find_or_create(kind, name, documentation, |class| with_flags(class, flags))
+        .map_err(|error| Failure::invalid(error.to_string()))
 }
 
 fn with_flags(mut class: Class, flags: c_uint) -> Class {
@@ -202,9 +168,9 @@ mod tests {
 
     #[test]
     fn names_must_fit_their_kind() {
-        let long = format!("stage/{}", "x".repeat(MAX_NAME_BYTES));
+        let long = format!("stage/{}", "x".repeat(128));
         assert!(find_or_register(11, &long, 0, "").is_err());
-        assert!(find_or_register(11, &long[..MAX_NAME_BYTES], 0, "").is_ok());
+        assert!(find_or_register(11, &long[..128], 0, "").is_ok());
         for (kind, name, flags) in [
             (1, "stage/x", 0),
             (0, "stage/x", 0),

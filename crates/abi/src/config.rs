@@ -5,7 +5,6 @@ use std::os::fd::IntoRawFd;
 
 use engine::{Config, Limits, LockTiming, Setting, StartError};
 
-use crate::class::register_again;
 use crate::status::{Failure, Outcome, Status, catch_panic, free, pointer_or_null, return_status};
 use crate::text::text;
 
@@ -205,7 +204,6 @@ pub unsafe extern "C" fn tare_start(config: *const tare_config) -> c_int {
             };
             Failure::new(status, error.to_string())
         })?;
-        register_again();
         crate::metric::register_again();
         Ok(Outcome::Done)
     })

@@ -127,6 +127,30 @@ pub unsafe extern "C" fn tare_statement_text(
     }
 }
 
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_statement_shape(
+    statement: *mut tare_statement,
+    shape: *const c_char,
+    text: *const c_char,
+    length: usize,
+) {
+    // SAFETY: rules 3 and 5 (a struct that stays at its address, and readable texts).
+    unsafe {
+        with(statement, |statement| {
+            if !statement.is_recorded() {
+                return;
+            }
+            let shape = crate::text::text(shape);
+            if text.is_null() {
+                return statement.shape(&shape);
+            }
+            let text = text_of(text, length);
+            statement.text_only(&text);
+            statement.digest_by_shape(&shape, &text);
+        });
+    }
+}
+
 /// `struct tare_digest`.
 #[repr(C)]
 #[derive(Clone, Copy)]

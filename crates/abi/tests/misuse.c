@@ -92,6 +92,7 @@ static void nothing(void) {
     tare_statement_refine(NULL, NULL);
     tare_statement_text(NULL, NULL, 5);
     tare_statement_prepared(NULL, NULL, 5, NULL);
+    tare_statement_shape(NULL, NULL, NULL, 5);
     tare_statement_schema(NULL, NULL);
     tare_statement_set(NULL, 99, 1);
     tare_statement_add(NULL, -1, 1);
@@ -204,6 +205,10 @@ static void wrong(void) {
     tare_statement_end(&statement);
     tare_transaction_begin(&transaction, stage, 0, 0);
     tare_transaction_commit(&transaction);
+    tare_statement_begin(&statement, tare_register(TARE_KIND_STATEMENT, "statement/misuse/x", 0, ""));
+    tare_statement_shape(&statement, NULL, NULL, 5);
+    tare_statement_shape(&statement, "\xff ?", "\xff", 1);
+    tare_statement_end(&statement);
     tare_stage_set(stage);
     tare_memory_allocated(stage, 1);
 }

@@ -1,5 +1,8 @@
 //! Instrument classes: a name, known to the compiler, that turns into a number when Tare starts.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 #[doc(hidden)]
 pub use linkme as __linkme;
 pub use tare_layout::Kind;
@@ -11,7 +14,8 @@ use crate::number::Number;
 /// An instrument: what `setup_instruments` lists and every point refers to.
 ///
 /// Declare classes with [`classes!`](crate::classes); they are then all registered when Tare starts.
-/// A class made with [`Class::new`] alone is registered when it is first used.
+/// [`Class::find_or_create`] creates one whose name is known only at run time. A class made with
+/// [`Class::new`] alone is registered when it is first used.
 #[derive(Debug)]
 pub struct Class {
     name: &'static str,
@@ -26,6 +30,30 @@ pub struct Class {
     pub(crate) number: Number,
 }
 
+/// MySQL's limit of an instrument's name.
+const MAX_NAME_BYTES: usize = 128;
+
+/// A name that no class of this kind can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{name:?} is no name for this kind: it must begin with {:?} and have at most {MAX_NAME_BYTES} bytes",
+    kind.prefix()
+)]
+pub struct ClassNameError {
+    kind: Kind,
+    name: String,
+}
+
+/// The classes of [`Class::find_or_create`], by kind and name.
+static CREATED: Mutex<BTreeMap<(u8, &'static str), &'static Class>> = Mutex::new(BTreeMap::new());
+
+/// All classes that were created at run time.
+#[cfg(feature = "instrument")]
+pub(crate) fn created() -> Vec<&'static Class> {
+    let classes = CREATED.lock().unwrap_or_else(PoisonError::into_inner);
+    classes.values().copied().collect()
+}
+
 impl Class {
     /// A class with a MySQL-style name, which must begin as its kind's names do
     /// (`wait/synch/mutex/`, `stage/`, ...).
@@ -35,7 +63,7 @@ impl Class {
             "the name does not begin as its kind's names do"
         );
         assert!(
-            name.len() <= 128,
+            name.len() <= MAX_NAME_BYTES,
             "the name is longer than MySQL's 128 bytes"
         );
         Self {
@@ -49,6 +77,49 @@ impl Class {
             is_frequent: false,
             number: Number::none(),
         }
+    }
+
+    /// The class with this kind and name, which is created at the first call and lives for ever. `with` sets
+    /// the properties of a new class.
+    ///
+    /// ```
+    /// use tare::{Class, Kind};
+    /// for command in ["get", "set"] {
+    ///     let name = format!("statement/app/{command}");
+    ///     let class = Class::find_or_create(Kind::Statement, &name, "", Class::enabled)?;
+    ///     tare::statement::start(class).shape(&format!("{command} ?"));
+    /// }
+    /// # Ok::<(), tare::class::ClassNameError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The name does not begin as its kind's names do, or is longer than 128 bytes.
+    pub fn find_or_create(
+        kind: Kind,
+        name: &str,
+        documentation: &str,
+        with: impl FnOnce(Self) -> Self,
+    ) -> Result<&'static Self, ClassNameError> {
+        let classes = || CREATED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(class) = classes().get(&(kind as u8, name)) {
+            return Ok(class);
+        }
+        if !kind.owns(name) || name.len() > MAX_NAME_BYTES {
+            let name = name.to_owned();
+            return Err(ClassNameError { kind, name });
+        }
+        // Called outside of the lock, because it is the host's.
+        let name: &'static str = String::leak(name.to_owned());
+        let class = with(Self::new(
+            kind,
+            name,
+            String::leak(documentation.to_owned()),
+        ));
+        let class = &*Box::leak(Box::new(class));
+        let first = *classes().entry((kind as u8, name)).or_insert(class);
+        // If Tare starts meanwhile, it finds the class, or the class finds Tare.
+        first.register();
+        Ok(first)
     }
 
     const fn with(mut self, property: u32) -> Self {

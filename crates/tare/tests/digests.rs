@@ -6,7 +6,7 @@ mod support;
 use std::sync::atomic::Ordering;
 
 use support::everything;
-use tare::Limits;
+use tare::{Class, Kind, Limits};
 use tare_layout::shared::Lost;
 
 tare::classes! {
@@ -144,4 +144,55 @@ fn digests_beyond_a_banks_index_are_counted_exactly() {
         assert!(sum.min.is_some_and(|min| min <= sum.max));
     }
     assert_eq!(tare.losses(), []);
+}
+
+#[test]
+fn statements_of_another_language_are_grouped_by_their_shapes() {
+    let tare = everything(Limits::default());
+    for key in ["a", "b"] {
+        let statement = tare::statement::start(&QUERY);
+        statement.text_only(&format!("get {key}"));
+        statement.shape("get ?");
+    }
+    tare::statement::start(&QUERY).shape("flush_all");
+    let task = tare::task::statement::start(&QUERY);
+    task.shape("get ?");
+    drop(task);
+    let counts = tare.digests().into_iter();
+    let mut counts: Vec<_> = counts
+        .map(|(id, text)| (text, tare.digest(id).count))
+        .collect();
+    counts.sort();
+    assert_eq!(counts, [("flush_all".into(), 1), ("get ?".into(), 3)]);
+    assert_eq!(tare.losses(), []);
+}
+
+#[test]
+fn a_name_that_is_known_at_run_time_has_one_class() {
+    let find = |name: &str| Class::find_or_create(Kind::Statement, name, "", Class::enabled);
+    let before = find("statement/digests/before").unwrap();
+    let tare = everything(Limits::default());
+    // The class of a name that was there when Tare started is registered without an event.
+    assert_eq!(tare.total(before).count, 0);
+    let names = ["before", "after", "before"].map(|name| format!("statement/digests/{name}"));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for name in &names {
+                    drop(tare::statement::start(find(name).unwrap()));
+                }
+            });
+        }
+    });
+    let after = find("statement/digests/after").unwrap();
+    assert!(std::ptr::eq(before, find(before.name()).unwrap()));
+    assert_eq!(tare.total(before).count, 8);
+    assert_eq!(tare.total(after).count, 4);
+    for name in [
+        "stage/digests/other",
+        &format!("statement/{}", "x".repeat(128)),
+    ] {
+        let error = find(name).unwrap_err().to_string();
+        assert!(error.contains("must begin with \"statement/\""), "{error}");
+    }
 }

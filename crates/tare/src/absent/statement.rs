@@ -42,6 +42,7 @@ impl Statement {
         text_only(&str);
         prepared(&str, &Digest);
         prepared_with_verb(&str, &str, &Digest);
+        shape(&str);
         digest_by_shape(&str, &str);
         remove_digest();
         executes(&Prepared);

@@ -131,6 +131,7 @@ pub mod statement {
             text(&str);
             text_only(&str);
             prepared(&str, &Digest);
+            shape(&str);
             digest_by_shape(&str, &str);
             schema(&str);
             set(Counter, u64);

@@ -9,7 +9,7 @@ use tare_layout::{Kind, pattern};
 use super::error_names::OTHER;
 use super::state::Engine;
 use super::{active, settings};
-use crate::class::{CLASSES, Class};
+use crate::class::{self, CLASSES, Class};
 use crate::config::Setting;
 use crate::number::NO_NUMBER;
 
@@ -27,6 +27,13 @@ impl Engine {
         self.place_errors();
         self.place_metrics();
         self.view.controls().recompute(|i| self.kind_of(i));
+    }
+
+    /// Registers the classes that were created at run time.
+    pub(super) fn place_created(&self) {
+        for class in class::created() {
+            self.register(class);
+        }
     }
 
     /// The kind of class `i`, if there is one.

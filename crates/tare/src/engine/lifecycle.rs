@@ -45,8 +45,11 @@ pub fn start(config: Config) -> Result<(), StartError> {
     match created {
         Ok(engine) => {
             LAST_GENERATION.store(generation, Ordering::Relaxed);
-            *current = Some(engine);
+            *current = Some(Arc::clone(&engine));
             running::record(generation);
+            // Without the lock: a thread that creates a class may need it for an event.
+            drop(current);
+            engine.place_created();
             Ok(())
         }
         Err(error) => {

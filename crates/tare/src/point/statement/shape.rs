@@ -5,7 +5,13 @@ use tare_layout::control::effective;
 use super::Statement;
 
 impl Statement {
-    /// Sets its digest by its normalised text, as the column DIGEST_TEXT shows it. `text`: the statement.
+    /// Sets its digest by its normalised text, such as `get ?`, as the column DIGEST_TEXT shows it. Its text
+    /// is set by [`text_only`](Self::text_only).
+    pub fn shape(&self, shape: &str) {
+        self.digest_by_shape(shape, shape);
+    }
+
+    /// The same. `text`: the statement, as the first sample of its digest.
     pub fn digest_by_shape(&self, shape: &str, text: &str) {
         let Some(local) = self.local() else { return };
         if self.bits.get() & effective::DIGEST != 0 {

@@ -450,8 +450,13 @@ impl Statement {
         }
     }
 
-    /// Sets its digest by its normalised text, as the column DIGEST_TEXT shows it: for statements of another
-    /// language than SQL. `text`: the statement.
+    /// Sets its digest by its normalised text, such as `get ?`, as the column DIGEST_TEXT shows it: for
+    /// statements of another language than SQL. Its text is set by [`text_only`](Self::text_only).
+    pub fn shape(&self, shape: &str) {
+        self.digest_by_shape(shape, shape);
+    }
+
+    /// The same. `text`: the statement, as the first sample of its digest.
     pub fn digest_by_shape(&self, shape: &str, text: &str) {
         if let Some((running, local)) = self.running() {
             running.digest(local, |schema| local.digest_of_shape(shape, text, schema));
