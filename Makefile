@@ -139,6 +139,6 @@ package: ## build .deb packages in target/packages: tools, door, C library
 	@scripts/package
 
 PREFIX ?= /usr/local
-install-c: ## build the C library and install tare.h, libtare.so and libtare.a (PREFIX=/usr/local)
+install-c: ## build the C library and install tare.h, tare.hpp, libtare.so and libtare.a (PREFIX=/usr/local)
 	$(CARGO) build --release -p tare-abi
 	@scripts/install-c $(PREFIX)

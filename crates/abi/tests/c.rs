@@ -109,13 +109,14 @@ fn compiled(compiler: &[&str], source: &str, link: Link, name: &str) -> PathBuf 
 }
 
 #[test]
-fn the_header_is_clean_in_every_language() {
+fn the_headers_are_clean_in_every_language() {
     let include = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
-    for (compiler, standard, language) in [
-        ("gcc", "-std=c99", "c"),
-        ("gcc", "-std=c11", "c"),
-        ("g++", "-std=c++98", "c++"),
-        ("g++", "-std=c++17", "c++"),
+    for (compiler, standard, language, header) in [
+        ("gcc", "-std=c99", "c", "tare.h"),
+        ("gcc", "-std=c11", "c", "tare.h"),
+        ("g++", "-std=c++98", "c++", "tare.h"),
+        ("g++", "-std=c++17", "c++", "tare.hpp"),
+        ("g++", "-std=c++20", "c++", "tare.hpp"),
     ] {
         run(Command::new(compiler)
             .args([
@@ -133,7 +134,7 @@ fn the_header_is_clean_in_every_language() {
                 "-I",
                 include,
                 "-include",
-                "tare.h",
+                header,
             ])
             .arg("/dev/null"));
     }
@@ -278,7 +279,11 @@ fn count_in_file(program: &Path, expected_lines: usize) -> Totals {
     let path = program.with_extension("segment");
     let _ = std::fs::remove_file(&path);
     let output = run(Command::new(program).env("TARE_SEGMENT", &path));
-    let output: Vec<String> = output.lines().map(str::to_owned).collect();
+    let output: Vec<String> = output
+        .lines()
+        .take_while(|line| *line != "done")
+        .map(str::to_owned)
+        .collect();
     assert_eq!(output.len(), expected_lines, "{output:?}");
     let segment = Segment::attach(Target::Path(path.clone())).unwrap();
     let totals = Totals::of(segment.view());
@@ -286,6 +291,28 @@ fn count_in_file(program: &Path, expected_lines: usize) -> Totals {
     assert_eq!(totals.lost, 0);
     std::fs::remove_file(path).unwrap();
     totals
+}
+
+#[test]
+fn guards_of_cpp_end_what_they_began() {
+    let source = "crates/abi/tests/guards.cpp";
+    let program = compiled(&CPP17, source, Link::Shared, "guards");
+    assert_eq!(run(&mut Command::new(program)), "done\n");
+}
+
+#[test]
+fn the_example_in_cpp_counts_exactly() {
+    for (link, name) in [(Link::Static, "jobs-static"), (Link::Shared, "jobs-shared")] {
+        let program = compiled(&CPP17, "examples/cpp/jobs.cpp", link, name);
+        let totals = count_in_file(&program, 11);
+        assert_eq!(totals.digests, ["mail ?", "resize ?", "submit ?"]);
+        let clients: Vec<_> = totals
+            .accounts
+            .iter()
+            .filter(|account| account.starts_with("client"))
+            .collect();
+        assert_eq!(clients, ["client0@localhost", "client1@localhost"]);
+    }
 }
 
 #[test]
