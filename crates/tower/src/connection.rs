@@ -39,13 +39,13 @@ impl Peer {
         if self.0.has_host.load(Ordering::Relaxed) {
             return;
         }
-        if let Some(host) = host()
-            && self.0.session.enter()
-        {
-            tare::thread::set_account("", &host);
-            self.0.has_host.store(true, Ordering::Relaxed);
-            self.0.session.leave();
-        }
+        let Some(host) = host() else { return };
+        self.0.session.run(|is_inside| {
+            if is_inside {
+                tare::thread::set_account("", &host);
+                self.0.has_host.store(true, Ordering::Relaxed);
+            }
+        });
     }
 }
 
@@ -81,9 +81,12 @@ impl Lease {
         self.session.clone()
     }
 
-    /// Enters the session until the result is dropped.
-    pub fn enter(&self) -> Inside<'_> {
-        Inside(self.session.as_ref().filter(|session| session.enter()))
+    /// Calls `work` in the session, if there is one that no other thread has entered.
+    pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.session {
+            Some(session) => session.run(|_| work()),
+            None => work(),
+        }
     }
 }
 
@@ -98,17 +101,6 @@ impl Drop for Lease {
 impl fmt::Debug for Lease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Lease").field(&self.session).finish()
-    }
-}
-
-/// A session that the calling thread has entered.
-pub struct Inside<'a>(Option<&'a Arc<SharedSession>>);
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        if let Some(session) = self.0 {
-            session.leave();
-        }
     }
 }
 

@@ -106,13 +106,17 @@ where
             statement.resume();
         }
         let poll = this.future.poll(context);
-        match (&poll, this.statement.take()) {
-            (Poll::Ready(result), Some(statement)) => outcome::record(&statement, result),
-            (Poll::Pending, Some(statement)) => {
-                statement.suspend();
-                *this.statement = Some(statement);
+        match &poll {
+            Poll::Ready(result) => {
+                if let Some(statement) = this.statement.take() {
+                    outcome::record(&statement, result);
+                }
             }
-            (_, None) => {}
+            Poll::Pending => {
+                if let Some(statement) = &this.statement {
+                    statement.suspend();
+                }
+            }
         }
         poll
     }

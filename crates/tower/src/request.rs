@@ -72,7 +72,8 @@ fn matched_route(_: &Extensions) -> Option<&str> {
     None
 }
 
-type Route = dyn Fn(&Method, &Uri, &Extensions) -> Option<String> + Send + Sync;
+/// Finds a request's route: the part of its digest behind the method.
+pub type Route = dyn Fn(&Method, &Uri, &Extensions) -> Option<String> + Send + Sync;
 
 /// Begins the statement of a request.
 pub fn start<B>(request: &Request<B>, route: Option<&Route>) -> Statement {

@@ -10,10 +10,7 @@ use tower_service::Service;
 
 use crate::future::ResponseFuture;
 use crate::outcome;
-use crate::request;
-
-/// Finds a request's route: the part of its digest behind the method.
-type Route = dyn Fn(&Method, &Uri, &Extensions) -> Option<String> + Send + Sync;
+use crate::request::{self, Route};
 
 /// A layer that records requests as statements: see the [crate](crate).
 #[derive(Clone, Default)]
@@ -84,14 +81,13 @@ where
             return ResponseFuture::unrecorded(self.inner.call(request));
         }
         let lease = request::session(&request);
-        let (future, statement) = {
-            let _inside = lease.enter();
+        let (future, statement) = lease.run(|| {
             let statement = request::start(&request, self.layer.route.as_deref());
             // What the service does before its future is polled is a part of it.
             let future = self.inner.call(request);
             statement.suspend();
             (future, statement)
-        };
+        });
         ResponseFuture::recorded(future, statement, lease)
     }
 }
