@@ -15,7 +15,7 @@ use axum::extract::Path;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Request, Response, StatusCode};
 use axum::routing::{get, post};
-use support::{Running, scale};
+use support::{Running, current, scale, wait_until};
 use tare::Counter;
 use tare_reader::events::{Events, Table};
 use tare_reader::{Names, threads};
@@ -293,7 +293,7 @@ fn an_axum_server_has_exact_counts_by_route() {
     };
     let mut waiting: Vec<_> = (0..5).map(|_| open("/wait")).collect();
     let cancelled: Vec<_> = (0..3).map(|_| open("/never")).collect();
-    running.wait_until("all run", || running.current().len() == 8);
+    wait_until("all run", || current(&running).len() == 8);
     let all = threads(running.view());
     let names = Names::read(running.view());
     let class = running.class("thread/http/connection");
@@ -303,12 +303,12 @@ fn an_axum_server_has_exact_counts_by_route() {
         .collect();
     assert!(hosts.len() >= 8, "{hosts:?}");
     assert!(hosts.iter().all(|host| &**host == "127.0.0.1"));
-    let mut current = running.current();
-    current.sort();
+    let mut texts = current(&running);
+    texts.sort();
     let (never, wait) = (vec!["GET /never"; 3], vec!["GET /wait"; 5]);
-    assert_eq!(current, [never, wait].concat());
+    assert_eq!(texts, [never, wait].concat());
     drop(cancelled);
-    running.wait_until("they are cancelled", || running.current().len() == 5);
+    wait_until("they are cancelled", || current(&running).len() == 5);
     release.notify_waiters();
     for stream in &mut waiting {
         let mut answer = [0; 15];
@@ -317,7 +317,7 @@ fn an_axum_server_has_exact_counts_by_route() {
     }
     drop(waiting);
     let is_none_left = || running.live("thread/http/connection") == 0;
-    running.wait_until("the connections have ended", is_none_left);
+    wait_until("the connections have ended", is_none_left);
     drop(server.runtime);
 
     let sent = CLIENTS * requests;

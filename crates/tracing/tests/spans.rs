@@ -10,7 +10,7 @@ use std::time::Duration;
 use support::{Random, Running, scale};
 use tare::{Config, Counter, Limits};
 use tare_reader::events::{Events, Table};
-use tare_reader::{Names, threads};
+use tare_reader::{Classes, Names, threads};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio::task::yield_now;
@@ -332,13 +332,12 @@ fn code_of_fields_that_is_traced_itself_does_not_loop() {
 fn tare_may_start_and_stop_while_spans_are_open() {
     let layer = || tare_tracing::layer().sessions("connection");
     let mut running = Running::new(layer());
-    running.stop();
+    tare::stop();
     let before = info_span!("connection", user = "alice").entered();
-    running.start(Config::everything());
+    running.restart(Config::everything());
     {
         let _request = info_span!("request").entered();
-        running.stop();
-        running.start(Config::everything());
+        running.restart(Config::everything());
         // It began in the segment before.
         let _inner = info_span!("inner").entered();
     }
@@ -347,8 +346,7 @@ fn tare_may_start_and_stop_while_spans_are_open() {
     let after = info_span!("connection");
     drop(info_span!(parent: &after, "request").entered());
     assert_eq!(running.count("statement/tracing/request"), 1);
-    running.stop();
-    running.start(Config::everything());
+    running.restart(Config::everything());
     // The connection goes on in the new segment.
     drop(info_span!(parent: &after, "request").entered());
     assert_eq!(running.count("statement/tracing/request"), 1);
@@ -375,10 +373,9 @@ fn names_above_the_limit_count_as_other() {
     assert_eq!(running.count("statement/tracing/n3"), 2);
     assert_eq!(running.find("statement/tracing/n4"), None);
     assert_eq!(running.count("statement/tracing/other"), 4);
-    running.stop();
 
     // The segment has no space, either.
-    running.start(Config {
+    running.restart(Config {
         limits: Limits {
             classes: 16,
             ..Limits::default()
@@ -386,7 +383,7 @@ fn names_above_the_limit_count_as_other() {
         ..Config::everything()
     });
     running.set_layer(tare_tracing::layer());
-    let free = 16 - running.classes();
+    let free = 16 - Classes::read(running.view()).len();
     spans!(
         "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m9", "m10", "m11", "m12", "m13"
     );
@@ -494,8 +491,7 @@ fn totals_are_exact_whatever_becomes_of_tasks() {
             .sessions("connection")
             .max_sessions(48),
     );
-    running.stop();
-    running.start(Config {
+    running.restart(Config {
         limits: Limits {
             threads: 96,
             ..Limits::default()

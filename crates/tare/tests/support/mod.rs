@@ -6,6 +6,8 @@
 // Each test binary uses a part of it.
 #![allow(dead_code)]
 
+mod work;
+
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -19,14 +21,8 @@ use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Line, MAX, MIN, NO_M
 use tare_layout::shared::{LOSSES, Lost};
 use tare_layout::{Geometry, Kind, Limits, View};
 
-/// `make test-long` multiplies the work of each test.
-pub fn scale(short: usize, long: usize) -> usize {
-    if std::env::var_os("TARE_TEST_LONG").is_some() {
-        long
-    } else {
-        short
-    }
-}
+#[allow(unused_imports)]
+pub use work::{Random, scale};
 
 /// One test at a time: the engine is one for the process.
 static EXCLUSIVE: Mutex<()> = Mutex::new(());
@@ -473,19 +469,6 @@ impl Sum {
             self.min = Some(self.min.unwrap_or(NO_MIN).min(!line.get(MIN)));
         }
         self.max = self.max.max(line.get(MAX));
-    }
-}
-
-/// A random number generator with one seed, so that a test can be repeated.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, n: u64) -> u64 {
-        // xorshift64 (Marsaglia 2003).
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
     }
 }
 
