@@ -212,20 +212,26 @@ enum Outer {
     Request(Arc<Request>),
 }
 
-/// The nearest span around this one that is recorded.
-fn outer<'a, S: LookupSpan<'a>>(span: &SpanRef<'a, S>) -> Option<Outer> {
-    let mut next = span.parent();
+/// What `read` returns for the nearest span that is recorded: this one, or one around it.
+fn nearest<'a, S: LookupSpan<'a>, T>(
+    mut next: Option<SpanRef<'a, S>>,
+    read: impl FnOnce(&Span) -> T,
+) -> Option<T> {
     while let Some(span) = next {
-        match span.extensions().get::<Span>() {
-            Some(Span::Session(session)) => return Some(Outer::Session(Arc::clone(session))),
-            Some(Span::Statement(request) | Span::Stage(request, _)) => {
-                return Some(Outer::Request(Arc::clone(request)));
-            }
-            None => {}
+        if let Some(recorded) = span.extensions().get::<Span>() {
+            return Some(read(recorded));
         }
         next = span.parent();
     }
     None
+}
+
+/// The nearest span around this one that is recorded.
+fn outer<'a, S: LookupSpan<'a>>(span: &SpanRef<'a, S>) -> Option<Outer> {
+    nearest(span.parent(), |span| match span {
+        Span::Session(session) => Outer::Session(Arc::clone(session)),
+        Span::Statement(request) | Span::Stage(request, _) => Outer::Request(Arc::clone(request)),
+    })
 }
 
 /// Gives a session what the fields of its span say.
@@ -290,11 +296,22 @@ where
         // No lock is held while the fields' own code runs.
         let has_meaning = !site.meanings.is_empty();
         let attributes = has_meaning.then(|| site.attributes(|fields| new.record(fields)));
-        let begun = self.begin(site, outer(&span), attributes.as_ref());
+        let mut extensions = span.extensions_mut();
+        // A second layer of this crate does not record the span again.
+        if extensions.get_mut::<Span>().is_some() {
+            return;
+        }
+        extensions.insert(self.begin(site, outer(&span), attributes.as_ref()));
+        drop(extensions);
         if !self.has_recorded.load(Ordering::Relaxed) {
             self.has_recorded.store(true, Ordering::Relaxed);
         }
-        span.extensions_mut().insert(begun);
+        // The thread works on for the span that it is in.
+        if new.parent().is_some() {
+            nearest(context.lookup_current(), |span| {
+                span.request().map(|request| request.statement().resume())
+            });
+        }
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
@@ -318,24 +335,18 @@ where
         if *event.metadata().level() != Level::ERROR || !tare::is_running() || is_reading() {
             return;
         }
-        let mut next = context.event_span(event);
-        while let Some(span) = next {
-            let request = span
-                .extensions()
-                .get::<Span>()
-                .map(|span| span.request().cloned());
-            match request {
-                Some(Some(request)) => {
-                    let mut fields = EventFields::default();
-                    read(|| event.record(&mut fields));
-                    let errno = fields.errno().unwrap_or(UNKNOWN_ERROR);
-                    return request.fail(errno, &fields.text());
-                }
-                // An error of a connection outside of its statements.
-                Some(None) => return tare::error::raised(UNKNOWN_ERROR),
-                None => next = span.parent(),
-            }
+        if nearest(context.event_span(event), |_| ()).is_none() {
+            return;
         }
+        // No lock is held while the fields' own code runs.
+        let mut fields = EventFields::default();
+        read(|| event.record(&mut fields));
+        let errno = fields.errno().unwrap_or(UNKNOWN_ERROR);
+        nearest(context.event_span(event), |span| match span.request() {
+            Some(request) => request.fail(errno, &fields.text()),
+            // An error of a connection outside of its statements.
+            None => tare::error::raised(errno),
+        });
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {

@@ -108,23 +108,22 @@ impl Request {
         self.has_digest.store(true, Ordering::Relaxed);
     }
 
-    /// Ends it, unless a stage still refers to it.
-    fn end(mut self: Arc<Self>, pool: &SessionPool) {
-        let Some(request) = Arc::get_mut(&mut self) else {
+    /// Ends it, unless a stage still refers to it. Of two that end at the same time, one gets it.
+    fn end(self: Arc<Self>, pool: &SessionPool) {
+        let Some(request) = Arc::into_inner(self) else {
             return;
         };
-        let (is_pooled, session) = (request.is_pooled, request.session.take());
-        run_in(session.as_ref(), |is_inside| {
-            if !self.has_digest.load(Ordering::Relaxed) {
-                self.statement.digest_by_shape(self.name, self.name);
+        run_in(request.session.as_ref(), |is_inside| {
+            if !request.has_digest.into_inner() {
+                let name = request.name;
+                request.statement.digest_by_shape(name, name);
             }
-            let has_account = self.has_account.load(Ordering::Relaxed);
-            drop(self);
-            if has_account && is_inside {
+            drop(request.statement);
+            if request.has_account.into_inner() && is_inside {
                 tare::thread::set_account("", "");
             }
         });
-        if let Some(session) = session.filter(|_| is_pooled) {
+        if let Some(session) = request.session.filter(|_| request.is_pooled) {
             pool.give(session);
         }
     }

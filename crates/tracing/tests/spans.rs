@@ -8,13 +8,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use support::{Random, Running, scale};
-use tare::{Config, Counter, Limits};
+use tare::{Config, Counter, Limits, Operation};
 use tare_reader::events::{Events, Table};
 use tare_reader::{Classes, Names, threads};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio::task::yield_now;
 use tracing::{Dispatch, Instrument, Span, debug_span, error, info_span};
+use tracing_subscriber::prelude::*;
+
+tare::classes! {
+    static LOCK: Mutex = "wait/synch/mutex/spans/LOCK";
+}
 
 #[test]
 fn a_connection_has_statements_and_these_have_stages() {
@@ -288,6 +293,50 @@ fn spans_are_entered_left_and_closed_in_any_order() {
     assert_eq!(running.count("statement/tracing/a"), 1);
     dispatch.exit(&ids[0]);
     assert_eq!(running.losses(), []);
+}
+
+#[test]
+fn a_span_with_an_explicit_parent_does_not_move_the_thread() {
+    let running = Running::new(tare_tracing::layer().sessions("connection"));
+    let connection = info_span!("connection");
+    let a = info_span!(parent: &connection, "a");
+    let b = info_span!(parent: &connection, "b");
+    let nesting = || {
+        drop(tare::wait::start(&LOCK, Operation::Lock));
+        let all = threads(running.view());
+        let waits = Events::new(running.view(), &all).waits(Table::History);
+        let last = waits
+            .iter()
+            .max_by_key(|wait| wait.head.id)
+            .expect("a wait");
+        last.head.nesting.map(|(id, _)| id)
+    };
+    let _a = a.enter();
+    let in_a = nesting();
+    let step = info_span!(parent: &b, "step");
+    assert_eq!(nesting(), in_a);
+    let query = info_span!(parent: &b, "query", sql = "SELECT 1");
+    assert_eq!(nesting(), in_a);
+    assert_ne!(b.in_scope(nesting), in_a);
+    drop((step, query));
+    assert_eq!(running.losses(), []);
+}
+
+#[test]
+fn two_layers_record_a_span_once() {
+    let mut running = Running::new(tare_tracing::layer());
+    running.set_subscriber(
+        tracing_subscriber::registry()
+            .with(tare_tracing::layer())
+            .with(tare_tracing::layer().prefix("second")),
+    );
+    let request = info_span!("request");
+    request.in_scope(|| drop(info_span!("step").entered()));
+    drop(request);
+    assert_eq!(running.count("statement/tracing/request"), 1);
+    assert_eq!(running.count("stage/tracing/step"), 1);
+    assert_eq!(running.find("statement/second/request"), None);
+    assert_eq!(running.live("thread/tracing/request"), 1);
 }
 
 /// A value whose text is written by code that is traced itself.
