@@ -36,8 +36,8 @@ pub trait Interface: 'static {
     /// display them in lower case.
     const PROGRAMS_ARE_CASE_SENSITIVE: bool = false;
 
-    /// Whether the text that PREPARE prepares is UTF-8. Others report it in the client's character set, as they report
-    /// that of a client's own call.
+    /// Whether the text that PREPARE prepares is UTF-8. Others report it in the client's character set, as they
+    /// report that of a client's own call.
     const PREPARE_IS_UTF8: bool = false;
 
     /// The offsets of its structures.
