@@ -112,3 +112,25 @@ unsafe fn bytes<'a>(text: *const c_void, len: c_int) -> &'a [u8] {
         _ => &[],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So a statement that names one of them is refused: see `rewrite::visit` in crates/dialect.
+    #[test]
+    fn no_collation_of_the_evaluation_is_one_of_mysql() {
+        let db = Connection::open_in_memory().expect("opens");
+        register(&db).expect("registers");
+        let mut list = db
+            .prepare("SELECT name FROM pragma_collation_list")
+            .expect("prepares");
+        let names = list.query_map([], |row| row.get(0)).expect("runs");
+        let names: Vec<String> = names.collect::<Result<_, _>>().expect("texts");
+        assert!(names.iter().any(|name| name == "tare_any"), "{names:?}");
+        for name in names.iter().filter(|name| *name != "BINARY") {
+            let result = tare_mysql::charset::check_collation(name, None);
+            assert_eq!(result.map_err(|error| error.code), Err(1273), "{name}");
+        }
+    }
+}

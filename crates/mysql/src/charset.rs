@@ -169,6 +169,12 @@ pub fn check_collation(collation: &str, charset: Option<&str>) -> Result<()> {
     }
 }
 
+/// Whether texts compare byte by byte here, as by `utf8mb4_bin`.
+pub fn compares_bytes(collation: &str) -> bool {
+    let name = collation.to_ascii_lowercase();
+    name == "binary" || name.ends_with("_bin") || name.ends_with("_cs")
+}
+
 /// 1273.
 pub fn unknown_collation(collation: &str) -> SqlError {
     SqlError::new(1273, format!("Unknown collation: '{collation}'"))

@@ -148,7 +148,7 @@ impl FromSql for TableDef {
                 ColumnOption::Collation(name) => {
                     let name = last_name(name);
                     charset::check_collation(&name, None)?;
-                    c.binary = options::is_binary(&name);
+                    c.binary = charset::compares_bytes(&name);
                 }
                 ColumnOption::DialectSpecific(tokens) => {
                     let text: Vec<String> = tokens

@@ -70,15 +70,9 @@ pub fn collation(options: &[SqlOption]) -> Result<Option<bool>> {
     }
     for collation in value_of(&["COLLATE", "DEFAULT COLLATE"]) {
         charset::check_collation(&collation, named.as_deref())?;
-        binary = Some(is_binary(&collation));
+        binary = Some(charset::compares_bytes(&collation));
     }
     Ok(binary)
-}
-
-/// Whether texts of a collation compare byte by byte here.
-pub(super) fn is_binary(collation: &str) -> bool {
-    let name = collation.to_ascii_lowercase();
-    name.ends_with("_bin") || name == "binary" || name.ends_with("_cs")
 }
 
 fn text_of(value: &Expr) -> String {

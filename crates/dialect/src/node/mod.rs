@@ -11,6 +11,7 @@ use sqlparser::ast::{
     Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
     FunctionArguments, Ident, ObjectName, UnaryOperator, Value,
 };
+use sqlparser::tokenizer::Span;
 
 use crate::name::ident;
 
@@ -132,6 +133,13 @@ pub fn collate(expr: Expr, collation: &str) -> Expr {
         expr: Box::new(expr),
         collation: ObjectName::from(Ident::new(collation)),
     }
+}
+
+/// The name of a COLLATE that a statement has; `None` for one that [`collate`] has added, which has neither
+/// quotes nor a place in the text.
+pub fn collation_in_text(collation: &ObjectName) -> Option<&Ident> {
+    let name = collation.0.last()?.as_ident()?;
+    (name.quote_style.is_some() || name.span != Span::empty()).then_some(name)
 }
 
 /// `CASE WHEN condition THEN result ... ELSE otherwise END`.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::error::{Error, Result, near};
+use crate::error::{Error, Place, Result, near};
 use sqlparser::ast::{
     BinaryOperator, Expr, LimitClause, ObjectName, ObjectNamePart, OrderByKind, Query, Select,
     SetExpr, TableFactor, VisitMut, VisitorMut,
@@ -13,7 +13,7 @@ use tare_mysql::{charset, interrupt};
 use super::assign::assigned_values::ASSIGNED_MARK;
 use super::rewriter::{Rewriter, canonical};
 use super::zoned::RAW_MARK;
-use crate::name::{ident, last_name};
+use crate::name::ident;
 use crate::node::{self, query};
 use crate::scope::Scope;
 use crate::types;
@@ -35,21 +35,26 @@ impl Rewriter<'_> {
 }
 
 impl Rewriter<'_> {
-    /// 1273 for a COLLATE that MySQL does not have, and 1253 for one of a text whose operand is bytes.
+    /// 1273 for a COLLATE that MySQL does not have, such as those of the evaluation, and 1253 for one of
+    /// another character set than the operand's.
     fn check_collation(&mut self, expr: &Expr) -> Result<()> {
         let Expr::Collate { expr, collation } = expr else {
             return Ok(());
         };
-        let name = last_name(collation);
-        // Those of the evaluation: the expression is rewritten already.
-        let is_own = ["binary", "nocase"].contains(&&*name.to_lowercase());
-        if is_own || name.starts_with("tare_") {
+        let Some(name) = node::collation_in_text(collation) else {
             return Ok(());
+        };
+        let is_binary = name.value.eq_ignore_ascii_case("binary");
+        if is_binary && name.quote_style.is_none() {
+            // The word is reserved.
+            return Err(Error::Syntax(Place::At(name.span.start)));
         }
-        charset::check_collation(&name, None)?;
-        match !types::is_binary(expr, &mut self.names) {
-            true => Ok(()),
-            false => Err(charset::mismatched_collation(&name, "binary").into()),
+        charset::check_collation(&name.value, None)?;
+        match types::charset(expr, &mut self.names) {
+            Some(charset) if is_binary != (charset == "binary") => {
+                Err(charset::mismatched_collation(&name.value, charset).into())
+            }
+            _ => Ok(()),
         }
     }
 }

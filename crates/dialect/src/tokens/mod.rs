@@ -91,7 +91,7 @@ pub fn prepare(
     explain_format(&mut tokens)?;
     modifiers(&mut tokens)?;
     let mut tokens = several_tables(tokens);
-    encryption(&mut tokens)?;
+    create_database(&mut tokens)?;
     into.doubles = doubles(&mut tokens);
     let mut pass = Pass {
         out: Vec::with_capacity(tokens.len() + 8),
@@ -476,11 +476,15 @@ fn explain_format(tokens: &mut [TokenWithSpan]) -> Result<()> {
     }
 }
 
-/// Takes [DEFAULT] ENCRYPTION = 'N' out of CREATE DATABASE, where dumps of MySQL 8.0.16 and later have it.
-fn encryption(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
-    let starts = |i: usize, word: &str| tokens.get(i).is_some_and(|t| is(&t.token, word));
-    if !starts(0, "CREATE") || !(starts(1, "DATABASE") || starts(1, "SCHEMA")) {
-        return Ok(());
+/// Replaces CREATE SCHEMA by its synonym CREATE DATABASE, and takes out [DEFAULT] ENCRYPTION = 'N', which dumps of
+/// MySQL 8.0.16 and later have.
+fn create_database(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
+    match &mut tokens[..] {
+        [create, word, ..] if is(&create.token, "CREATE") && is(&word.token, "SCHEMA") => {
+            word.token = Token::make_keyword("DATABASE");
+        }
+        [create, word, ..] if is(&create.token, "CREATE") && is(&word.token, "DATABASE") => {}
+        _ => return Ok(()),
     }
     let Some(at) = tokens.iter().position(|t| is(&t.token, "ENCRYPTION")) else {
         return Ok(());

@@ -3,9 +3,10 @@
 use crate::error::{Error, Result, near};
 use sqlparser::ast::{
     CreateIndex, CreateTable, CreateTableLikeKind, CreateView, Ident, IndexConstraint,
-    KeyOrIndexDisplay, NullsDistinctOption, ObjectName, ObjectType, SchemaName, Statement,
-    TableConstraint, UniqueConstraint,
+    KeyOrIndexDisplay, NullsDistinctOption, ObjectName, ObjectType, Statement, TableConstraint,
+    UniqueConstraint,
 };
+use tare_mysql::charset;
 use tare_mysql::table::TableDef;
 
 use super::statement::{Translation, check_functions};
@@ -20,19 +21,19 @@ impl Translation<'_> {
             Statement::CreateDatabase {
                 db_name,
                 if_not_exists,
+                default_charset: charset,
+                default_collation: collation,
                 ..
-            } => Ddl::CreateDatabase {
-                name: last_name(&db_name),
-                if_not_exists,
-            },
-            Statement::CreateSchema {
-                schema_name: SchemaName::Simple(name),
-                if_not_exists,
-                ..
-            } => Ddl::CreateDatabase {
-                name: last_name(&name),
-                if_not_exists,
-            },
+            } => {
+                charset.as_deref().map_or(Ok(()), charset::check_name)?;
+                if let Some(collation) = collation {
+                    charset::check_collation(&collation, charset.as_deref())?;
+                }
+                Ddl::CreateDatabase {
+                    name: last_name(&db_name),
+                    if_not_exists,
+                }
+            }
             Statement::CreateTable(create) => create_table(self, create)?,
             Statement::CreateView(view) => create_view(self, view)?,
             Statement::CreateIndex(create) => create_index(create, self.database)?,

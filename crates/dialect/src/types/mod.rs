@@ -12,6 +12,7 @@ mod parameter;
 mod stored;
 
 use mysql_common::constants::ColumnFlags;
+use mysql_common::constants::ColumnType::MYSQL_TYPE_JSON;
 use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, ObjectName, SetExpr, UnaryOperator, Value};
 use tare_mysql::wire::column::WireType;
 
@@ -32,6 +33,7 @@ use self::literal::{
 use self::merged::merged;
 use crate::function::{arguments, name_of};
 use crate::grammar::DIV;
+use crate::name::last_name;
 use crate::node::MEMBER_MARK;
 use crate::scope::Names;
 
@@ -164,7 +166,7 @@ fn of_collated(expr: &Expr, collation: &ObjectName, names: &mut Names<'_>) -> Op
     if let Some(wire) = names.types.get(expr, expr) {
         return wire;
     }
-    let collation = collation.to_string().to_ascii_lowercase();
+    let collation = last_name(collation).to_ascii_lowercase();
     let wire = of_operand(expr, names).map(|of| match collation.as_str() {
         "binary" => cast_to_bytes(&of),
         _ => {
@@ -358,10 +360,17 @@ fn is_number_literal(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an expression's values are in the character set `binary`. Numbers and dates are not.
-pub fn is_binary(expr: &Expr, names: &mut Names<'_>) -> bool {
-    let is_null = matches!(expr, Expr::Value(v) if v.value == Value::Null);
-    is_null || of(expr, names).is_some_and(|t| is_bytes(&t))
+/// The character set of an expression's values: `binary` for bytes and NULL. `None`: numbers and dates, which
+/// have any collation, or values of unknown type.
+pub fn charset(expr: &Expr, names: &mut Names<'_>) -> Option<&'static str> {
+    if matches!(expr, Expr::Value(v) if v.value == Value::Null) {
+        return Some("binary");
+    }
+    let wire = of(expr, names)?;
+    match is_bytes(&wire) {
+        true => Some("binary"),
+        false => (is_text(&wire) || wire.code == MYSQL_TYPE_JSON).then_some("utf8mb4"),
+    }
 }
 
 /// Whether an operator joins the bits of byte strings, not of numbers of 64 bits.

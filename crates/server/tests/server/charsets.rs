@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::support::{Raw, Running, errno, exec, one};
+use super::support::{Raw, Running, errno, exec, one, rows};
 
 /// MySQL's character sets, and numbers of their collations: the default's first.
 const CHARSETS: [(&str, &[u16]); 41] = [
@@ -223,4 +223,61 @@ fn a_collation_fits_its_operand() {
     );
     let query = "SELECT 1 FROM collations.a ORDER BY bi COLLATE utf8mb4_bin";
     assert_eq!(errno(&mut conn, query), 1253);
+    for operand in ["c", "j", "e", "'a'"] {
+        let query = format!("SELECT {operand} COLLATE `binary` FROM collations.a");
+        assert_eq!(errno(&mut conn, &query), 1253, "{query}");
+    }
+    for operand in ["bi", "x'41'", "NULL", "i", "d"] {
+        exec(
+            &mut conn,
+            &format!("SELECT {operand} COLLATE 'binary' FROM collations.a"),
+        );
+    }
+    assert_eq!(
+        errno(&mut conn, "SELECT bi COLLATE binary FROM collations.a"),
+        1064
+    );
+    let query = "SELECT 'a' COLLATE UTF8MB4_BIN = 'A', 'a' COLLATE `utf8mb4_bin` = 'A', \
+                 'a' COLLATE utf8mb4_general_ci = 'A'";
+    assert_eq!(rows(&mut conn, query), [["0", "0", "1"]]);
+}
+
+/// The evaluation has collations of its own, by which no client can compare.
+#[test]
+fn a_client_cannot_name_the_collations_of_the_evaluation() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE DATABASE own");
+    exec(&mut conn, "CREATE TABLE own.a (c CHAR(5))");
+    for name in [
+        "nocase",
+        "NOCASE",
+        "rtrim",
+        "tare_any",
+        "tare_decimal",
+        "tare_time",
+    ] {
+        for query in [
+            "SELECT c COLLATE {} FROM own.a",
+            "SELECT c COLLATE `{}` FROM own.a",
+            "SELECT c COLLATE '{}' FROM own.a",
+            "SELECT 1 FROM own.a WHERE c COLLATE {} = 'a'",
+            "SELECT 1 FROM own.a ORDER BY c COLLATE {}",
+            "SELECT GROUP_CONCAT(c ORDER BY c COLLATE {}) FROM own.a",
+            "SELECT 1 FROM own.a GROUP BY c COLLATE {}",
+            "UPDATE own.a SET c = 'b' WHERE c COLLATE {} = 'a'",
+            "DELETE FROM own.a WHERE c IN ('a' COLLATE {})",
+            "INSERT INTO own.a VALUES ('a' COLLATE {})",
+            "CREATE TABLE own.b (c CHAR(5) COLLATE {})",
+            "CREATE TABLE own.b (c CHAR(5)) COLLATE {}",
+            "CREATE DATABASE other COLLATE {}",
+            "CREATE SCHEMA IF NOT EXISTS own DEFAULT CHARACTER SET latin1 COLLATE = '{}'",
+            "CREATE VIEW own.v AS SELECT c COLLATE {} AS d FROM own.a",
+            "SET NAMES utf8mb4 COLLATE {}",
+            "SET collation_connection = {}",
+        ] {
+            let query = query.replace("{}", name);
+            assert_eq!(errno(&mut conn, &query), 1273, "{query}");
+        }
+    }
 }

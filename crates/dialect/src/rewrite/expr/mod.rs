@@ -9,6 +9,7 @@ use crate::error::{Error, Result, near};
 use sqlparser::ast::{
     DateTimeField, Expr, Interval, MemberOf, TrimWhereField, UnaryOperator, Value, ValueWithSpan,
 };
+use tare_mysql::charset;
 use tare_mysql::schema::is_system_schema;
 
 use self::cast::{cast, converted_charset};
@@ -168,12 +169,11 @@ fn conversion(expr: Expr) -> Result<Expr> {
             }
         }
         Expr::Collate { expr, collation } => {
-            let name = last_name(&collation);
-            let exact = name.ends_with("_bin") || name == "binary" || name.ends_with("_cs");
-            nested(node::collate(
-                *expr,
-                if exact { "BINARY" } else { "NOCASE" },
-            ))
+            let name = match charset::compares_bytes(&last_name(&collation)) {
+                true => "BINARY",
+                false => "NOCASE",
+            };
+            nested(node::collate(*expr, name))
         }
         Expr::Substring {
             expr,
