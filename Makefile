@@ -29,8 +29,8 @@ deps: ## install what `make test` uses on Debian 12: servers, clients, compilers
 deps-demo deps-weigh:
 	@scripts/deps $(@:deps-%=%)
 
-# The libraries that programs preload, as they are packaged, as one unit: what a statement executes of them takes
-# fewer lines and pages.
+# The libraries that programs preload or link, as they are packaged, as one unit: what a statement executes of
+# them takes fewer lines and pages.
 as_packaged = CARGO_PROFILE_$(1)_LTO=fat CARGO_PROFILE_$(1)_CODEGEN_UNITS=1
 build: ## build target/release/tare, libtare_psi.so for MySQL and MariaDB servers, and libtare_any.so for other programs
 	$(CARGO) build --release -p tare-cli
@@ -140,5 +140,5 @@ package: ## build .deb packages in target/packages: tools, door, C library
 
 PREFIX ?= /usr/local
 install-c: ## build the C library and install tare.h, tare.hpp, libtare.so and libtare.a (PREFIX=/usr/local)
-	$(CARGO) build --release -p tare-abi
+	$(call as_packaged,RELEASE) $(CARGO) build --release -p tare-abi
 	@scripts/install-c $(PREFIX)

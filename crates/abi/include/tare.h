@@ -1,7 +1,7 @@
 /*
  * tare.h - the C interface of Tare, a Performance Schema for any server.
  *
- *   #include <tare.h>                                  cc server.c -ltare -lpthread
+ *   #include <tare.h>                     cc server.c $(pkg-config --cflags --libs tare)
  *
  *   static tare_class *LOCK_queue, *statement_get;
  *
@@ -27,9 +27,9 @@
  * - A wait, statement or transaction belongs to the thread that began it (a session's, while one is
  *   entered); ended elsewhere, it is not counted.
  *
- * Linking: libtare.a makes points fastest, for the linker then turns each access to thread-local
- * storage into one instruction; through libtare.so it is a call. A program can link only one
- * Rust static library; where there is another, use libtare.so.
+ * Linking: pkg-config's package tare has libtare.so, and tare-static has libtare.a. The static library makes
+ * points fastest, because the linker then turns each access to thread-local storage into one
+ * instruction; through libtare.so it is a call.
  *
  * C99 and C++98 onwards. MIT OR Apache-2.0.
  */

@@ -71,6 +71,16 @@ fn installed() -> &'static Path {
     })
 }
 
+/// What pkg-config says of the installed library.
+fn package(arguments: &[&str]) -> Vec<String> {
+    let mut command = Command::new("pkg-config");
+    command
+        .args(arguments)
+        .env("PKG_CONFIG_PATH", installed().join("lib/pkgconfig"));
+    let output = run(&mut command);
+    output.split_whitespace().map(str::to_owned).collect()
+}
+
 enum Link {
     Static,
     Shared,
@@ -83,28 +93,19 @@ fn compiled(compiler: &[&str], source: &str, link: Link, name: &str) -> PathBuf 
     let mut command = Command::new(compiler[0]);
     command
         .args(&compiler[1..])
-        .arg("-I")
-        .arg(prefix.join("include"))
+        .args(package(&["--cflags", "tare"]))
         .arg("-o")
         .arg(&program);
     command.arg(root().join(source));
+    // `-x none`: libraries are no source files.
+    command.args(["-x", "none", "-pthread"]);
     match link {
-        Link::Static => {
-            // `-x none`: the archive is no source file.
-            command
-                .args(["-x", "none"])
-                .arg(prefix.join("lib/libtare.a"));
-        }
-        Link::Shared => {
-            let lib = prefix.join("lib");
-            command
-                .arg("-L")
-                .arg(&lib)
-                .arg(format!("-Wl,-rpath,{}", lib.display()))
-                .arg("-ltare");
-        }
-    }
-    run(command.args(["-lpthread", "-ldl", "-lm"]));
+        Link::Static => command.args(package(&["--libs", "tare-static"])),
+        Link::Shared => command
+            .args(package(&["--libs", "tare"]))
+            .arg(format!("-Wl,-rpath,{}", prefix.join("lib").display())),
+    };
+    run(&mut command);
     program
 }
 
@@ -334,4 +335,42 @@ fn locks_of_the_c_library_count_exactly() {
             assert_eq!(totals.class(class).contended, contended, "{class}");
         }
     }
+}
+
+#[test]
+fn a_program_without_shared_libraries_counts_exactly() {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pthread-alone");
+    let mut command = Command::new("gcc");
+    command
+        .args(["-static", "-o"])
+        .arg(&program)
+        .arg(root().join("crates/abi/tests/pthread.c"))
+        .args(package(&["--static", "--cflags", "--libs", "tare"]));
+    run(&mut command);
+    count_in_file(&program, 9);
+}
+
+#[test]
+fn the_static_library_is_linked_beside_another_of_rust() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let other = folder.join("libother.a");
+    let source = folder.join("other.rs");
+    let code =
+        "#[unsafe(no_mangle)] pub extern \"C\" fn other() -> i32 { \"42\".parse().unwrap() }";
+    std::fs::write(&source, code).unwrap();
+    run(Command::new("rustc")
+        .args(["--edition=2024", "--crate-type=staticlib", "-o"])
+        .args([&other, &source]));
+    let source = folder.join("both.c");
+    let code = "#include <tare.h>\nint other(void);\n\
+         int main(void) { return tare_start(NULL) + other() - 42; }";
+    std::fs::write(&source, code).unwrap();
+    let program = folder.join("both");
+    run(Command::new("gcc")
+        .arg("-o")
+        .args([&program, &source])
+        .args(package(&["--cflags", "tare"]))
+        .arg(&other)
+        .args(package(&["--libs", "tare-static"])));
+    run(&mut Command::new(program));
 }

@@ -555,8 +555,10 @@ pub(crate) fn set_of_host(place: *mut ()) {
 pub(crate) fn os_thread_id() -> u64 {
     HOT.with(|hot| {
         if hot.os_id.get() == 0 {
-            // SAFETY: gettid has no preconditions.
-            hot.os_id.set(unsafe { libc::gettid() } as u32);
+            // Not libc::gettid: std has a weak reference to that, which is null in a program without shared
+            // libraries. SAFETY: the call has no preconditions.
+            hot.os_id
+                .set(unsafe { libc::syscall(libc::SYS_gettid) } as u32);
         }
         u64::from(hot.os_id.get())
     })
