@@ -1,6 +1,7 @@
 //! Compiles C and C++ programs against libtare, links them both ways, runs them, and reads their segments.
 
 mod active;
+mod memcached;
 mod totals;
 
 use std::io::{BufRead, BufReader};
@@ -351,7 +352,7 @@ fn a_program_without_shared_libraries_counts_exactly() {
 }
 
 #[test]
-fn the_static_library_is_linked_beside_another_of_rust() {
+fn the_static_library_is_linked_with_another_of_rust() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let other = folder.join("libother.a");
     let source = folder.join("other.rs");

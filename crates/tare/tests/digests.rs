@@ -168,7 +168,7 @@ fn statements_of_another_language_are_grouped_by_their_shapes() {
 }
 
 #[test]
-fn a_name_that_is_known_at_run_time_has_one_class() {
+fn a_name_of_run_time_has_one_class() {
     let find = |name: &str| Class::find_or_create(Kind::Statement, name, "", Class::enabled);
     let before = find("statement/digests/before").unwrap();
     let tare = everything(Limits::default());

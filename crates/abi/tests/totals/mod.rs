@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use tare_layout::bank::line_of;
+use tare_layout::class::{COUNTERS, counter_cell};
 use tare_layout::geometry::Region;
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, error, memory};
 use tare_layout::{Kind, View};
@@ -16,6 +17,8 @@ pub struct Counted {
     pub bytes: u64,
     /// For locks.
     pub contended: u64,
+    /// For statements, by [`Counter`](tare_layout::class::Counter).
+    pub counters: [u64; COUNTERS],
 }
 
 pub struct Totals {
@@ -46,6 +49,12 @@ impl Totals {
                 let first = line_of(view.class_index(bank)[number].load(Ordering::Acquire));
                 if first == 0 {
                     continue;
+                }
+                if kind == Kind::Statement {
+                    for (i, sum) in sum.counters.iter_mut().enumerate() {
+                        let (line, cell) = counter_cell(i);
+                        *sum += view.arena(bank)[first + line].get(cell);
+                    }
                 }
                 for line in &view.arena(bank)[first..first + kind.row_lines()] {
                     match kind {
