@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Config, StartError};
-use tare_image::{CommandProtocol, Linkage, engine_options, report_ignored};
+use tare_image::{CommandProtocol, Linkage, PROGRAM_VARIABLE, engine_options, report_ignored};
 
 use crate::calls::run_unobserved;
 use crate::exports::exported;
@@ -42,7 +42,8 @@ pub fn is_serving() {
 pub fn open() {
     run_unobserved(|| {
         let path = std::fs::read_link("/proc/self/exe").unwrap_or_default();
-        if tare_image::is_launcher(&path) || Linkage::of(&path) == Linkage::Tare {
+        let starts_another = tare_image::is_launcher(&path) || !is_named(&path);
+        if starts_another || Linkage::of(&path) == Linkage::Tare {
             return;
         }
         // SAFETY: before `main` this is the only thread.
@@ -53,6 +54,12 @@ pub fn open() {
             let _ = writeln!(std::io::stderr(), "tare: {error}; {name} runs without Tare");
         }
     });
+}
+
+/// Whether this program is the one that the environment names, if it names one.
+fn is_named(path: &Path) -> bool {
+    let named = std::env::var_os(PROGRAM_VARIABLE).filter(|name| !name.is_empty());
+    named.is_none_or(|name| path.file_name() == Some(&name))
 }
 
 fn start(name: &str) -> Result<(), StartError> {

@@ -65,7 +65,7 @@ pub struct Args {
     #[arg(long)]
     require: bool,
 
-    /// The server program, if the command is a script that starts it
+    /// The server program, if the command is a script that starts it; nothing else is recorded
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
 

@@ -17,8 +17,8 @@ pub use elf::{Image, ImageError, Symbol, unmangled};
 pub use linkage::Linkage;
 pub use preload::{engine_options, report_ignored, unset_preload};
 pub use protocol::{
-    CHECK_VARIABLE, CommandProtocol, OPTIONS_VARIABLE, PRELOAD, REFUSED, REQUIRE_VARIABLE,
-    command_protocol, has_server_name, is_launcher, is_short_lived, short_name,
+    CHECK_VARIABLE, CommandProtocol, OPTIONS_VARIABLE, PRELOAD, PROGRAM_VARIABLE, REFUSED,
+    REQUIRE_VARIABLE, command_protocol, has_server_name, is_launcher, is_short_lived, short_name,
 };
 pub use release::{Recognition, Release, Server};
 pub use table::{Table, TableError};

@@ -17,6 +17,10 @@ pub const CHECK_VARIABLE: &str = "TARE_PSI_CHECK";
 /// The engine's options in a server, one per line.
 pub const OPTIONS_VARIABLE: &str = "TARE_OPTIONS";
 
+/// The file name of the only program that libtare_any.so records. It does nothing in others, and stays in
+/// [`PRELOAD`] there, so that what they start inherits it.
+pub const PROGRAM_VARIABLE: &str = "TARE_PROGRAM";
+
 /// The exit code of a server that does not start because of [`REQUIRE_VARIABLE`], and of a `tare run` that
 /// does not start one; MySQL and MariaDB themselves use 1 and 2.
 pub const REFUSED: u8 = 4;
@@ -59,7 +63,7 @@ pub fn has_server_name(path: &Path) -> bool {
 
 /// Programs that start another one. They are not observed, and the program that they start inherits the
 /// library.
-const LAUNCHERS: [&str; 32] = [
+const LAUNCHERS: [&str; 33] = [
     "ash",
     "bash",
     "busybox",
@@ -76,6 +80,7 @@ const LAUNCHERS: [&str; 32] = [
     "nice",
     "nohup",
     "numactl",
+    "pg_ctl",
     "runuser",
     "setpriv",
     "setsid",

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use rustix::fs::getxattr;
 use rustix::process::{getegid, geteuid};
-use tare_image::{CommandProtocol, Linkage, PRELOAD, command_protocol, is_launcher, short_name};
+use tare_image::{
+    CommandProtocol, Linkage, PRELOAD, PROGRAM_VARIABLE, command_protocol, is_launcher, short_name,
+};
 
 use super::{Plan, Requirements, find, preload_list};
 
@@ -18,7 +20,8 @@ const UNSEEN: &str = "io_uring, calls within the C library such as fwrite's, and
 /// Which child processes are not, of programs whose others are.
 const OF_THREADS: &str = "of a process with several threads";
 
-/// Plans the start of a program. `None`: it starts unchanged, and there is nothing to say about it.
+/// Plans the start of a program, or of a script that starts the server of `requirements`. `None`: it starts
+/// unchanged, and there is nothing to say about it.
 ///
 /// # Errors
 /// Why the program starts unchanged.
@@ -27,27 +30,13 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
         // The start says so.
         return Ok(None);
     };
-    let name = path.display();
     // Names such as /bin/sh are links to a shell.
     let program = path.canonicalize().unwrap_or_else(|_| path.clone());
-    let starts_another = is_launcher(&path) || is_launcher(&program);
-    if has_other_rights(&program) || ["sudo", "doas"].contains(&&*file_name(&program)) {
-        return Err(format!(
-            "{name} changes its rights, so that it loads no library of the caller's and passes none on; put tare run behind it"
-        ));
-    }
-    match Linkage::of(&program) {
-        Linkage::Gnu => {}
-        // A script's interpreter may be anything.
-        Linkage::Tare | Linkage::Unknown => return Ok(None),
-        Linkage::Static => {
-            return Err(format!(
-                "{name} is linked statically, so that no library can be preloaded"
-            ));
-        }
-        Linkage::OtherLibrary => {
-            return Err(format!("{name} uses another C library than GNU's"));
-        }
+    check_rights(&path, &program)?;
+    let server = requirements.server.as_deref();
+    let starts_another = server.is_none() && (is_launcher(&path) || is_launcher(&program));
+    if !can_preload(server.unwrap_or(&path))? {
+        return Ok(None);
     }
     // The library that --library names may be the other one.
     let named = requirements.library.as_deref();
@@ -55,18 +44,61 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
     let library = match find::library(&find::ANY, named) {
         Ok(library) => library,
         Err(_) if starts_another => return Ok(None),
-        Err(error) => return Err(format!("{name}: {error}")),
+        Err(error) => return Err(format!("{}: {error}", path.display())),
     };
     let mut plan = Plan {
         arguments: command[1..].to_vec(),
         environment: vec![(PRELOAD, preload_list(&library)?)],
         ..Plan::default()
     };
+    if let Some(server) = server {
+        plan.environment
+            .push((PROGRAM_VARIABLE, program_name(server)));
+    }
     if !starts_another {
-        plan.remarks.push(remark(&path));
-        plan.serves = Some(file_name(&path));
+        let observed = server.unwrap_or(&path);
+        plan.remarks.push(remark(observed));
+        plan.serves = Some(file_name(observed));
     }
     Ok(Some(plan))
+}
+
+/// Checks that the dynamic linker obeys LD_PRELOAD in a program, and that the program passes it on.
+///
+/// # Errors
+/// Why it does not.
+pub fn check_rights(path: &Path, program: &Path) -> Result<(), String> {
+    if has_other_rights(program) || ["sudo", "doas"].contains(&&*file_name(program)) {
+        return Err(format!(
+            "{} changes its rights, so that it loads no library of the caller's and passes none on; put tare run behind it",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Whether libtare_any.so can be preloaded into a program. It cannot if the program uses Tare itself or is no
+/// program of this machine, such as a script, whose interpreter may be anything.
+///
+/// # Errors
+/// Why a program that could be observed loads no library.
+pub fn can_preload(path: &Path) -> Result<bool, String> {
+    let name = path.display();
+    match Linkage::of(path) {
+        Linkage::Gnu => Ok(true),
+        Linkage::Tare | Linkage::Unknown => Ok(false),
+        Linkage::Static => Err(format!(
+            "{name} is linked statically, so that no library can be preloaded"
+        )),
+        Linkage::OtherLibrary => Err(format!("{name} uses another C library than GNU's")),
+    }
+}
+
+/// The value of TARE_PROGRAM for a program: the name of its file, also where `path` is a link to it.
+pub fn program_name(path: &Path) -> OsString {
+    let program = path.canonicalize();
+    let program = program.as_deref().unwrap_or(path);
+    program.file_name().unwrap_or_default().to_owned()
 }
 
 /// Whether a program runs with other rights than the caller's. The dynamic linker removes LD_PRELOAD then
@@ -82,13 +114,14 @@ fn has_other_rights(program: &Path) -> bool {
     program.metadata().is_ok_and(is_other) || !user.is_root() && has_capabilities()
 }
 
-fn file_name(path: &Path) -> String {
+/// The name of a program's file.
+pub fn file_name(path: &Path) -> String {
     path.file_name()
         .map_or(String::new(), |name| name.to_string_lossy().into_owned())
 }
 
 /// What is recorded of a program, in a line.
-fn remark(path: &Path) -> String {
+pub fn remark(path: &Path) -> String {
     let name = file_name(path);
     match command_protocol(&short_name(path)) {
         Some(CommandProtocol::Redis) => format!(

@@ -5,7 +5,6 @@
 //! |---|---|
 //! | options | options that switch the server's instruments on and size its own buffers to zero |
 //! | install | `tare door`: files that load the engine into a server that systemd starts |
-//! | unit | systemd's unit files: the program that a unit starts, the variables that it sets |
 //! | find | programs on PATH, the server of mysqld_safe, the libraries |
 //! | any | other programs |
 
@@ -13,9 +12,8 @@ mod any;
 mod find;
 pub mod install;
 mod options;
-mod unit;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -68,13 +66,15 @@ pub fn library_of_any() -> Result<PathBuf, String> {
 /// Plans the start of a command.
 pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Plan, Failure> {
     let arguments = command[1..].to_vec();
+    let server = requirements.server.as_deref();
+    let server = server.unwrap_or(Path::new(&command[0]));
     match prepare(command, requirements) {
         Ok(Some(plan)) => Ok(plan),
-        Ok(None) if requirements.require && !has_read_protocol(&command[0]) => Err(Failure::new(
+        Ok(None) if requirements.require && !has_read_protocol(server) => Err(Failure::new(
             NOT_SERVED,
             format!(
                 "{} is not a MySQL, MariaDB, Redis, Valkey, memcached or PostgreSQL server; if it is a script that starts one, name the server with --server PATH",
-                command[0].to_string_lossy()
+                server.display()
             ),
         )),
         Ok(None) => match any::plan(command, requirements) {
@@ -107,9 +107,9 @@ fn unchanged(arguments: Vec<OsString>, why: &str) -> Plan {
     }
 }
 
-/// Whether a command has the name of a server whose protocol libtare_any.so reads.
-fn has_read_protocol(command: &OsStr) -> bool {
-    command_protocol(&short_name(Path::new(command))).is_some()
+/// Whether a program has the name of a server whose protocol libtare_any.so reads.
+fn has_read_protocol(program: &Path) -> bool {
+    command_protocol(&short_name(program)).is_some()
 }
 
 /// `None` if the command is no server. The error says why a server starts unchanged.
@@ -126,7 +126,7 @@ fn prepare(command: &[OsString], requirements: &Requirements) -> Result<Option<P
     let server = match image.recognise() {
         Recognition::Server(server) => server,
         Recognition::Unknown(why) => return Err(format!("{name}: {why}")),
-        Recognition::Other if is_script || has_server_name(&path) => {
+        Recognition::Other if has_server_name(&path) => {
             return Err(format!(
                 "{name} exports no Performance Schema: it was stripped, or built without"
             ));

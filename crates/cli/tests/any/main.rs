@@ -1,6 +1,7 @@
 //! `tare run` of programs that know nothing of Tare: Redis, memcached, PostgreSQL, and small programs.
 
 mod client;
+mod door_install;
 mod hostile;
 mod memcached;
 mod postgres;

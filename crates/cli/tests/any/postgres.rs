@@ -11,10 +11,10 @@ use super::support::{Directory, Process, finish, signal, wait_for};
 use super::{library, number, rows};
 
 /// It does not run as root: nobody's ids.
-const USER: u32 = 65_534;
+pub const USER: u32 = 65_534;
 
 /// The newest PostgreSQL of Debian on this machine.
-fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").expect("postgresql is installed");
     let versions = versions.map(|version| version.expect("readable").path());
     versions.max().expect("a version").join("bin")

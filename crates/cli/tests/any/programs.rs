@@ -92,6 +92,34 @@ fn a_script_is_no_server_to_require() {
 }
 
 #[test]
+fn only_the_named_server_of_a_script_is_recorded() {
+    let directory = Directory::new("script");
+    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+    run.arg(library()).args(["--server", "/usr/bin/dd", "--"]);
+    // Both programs write a file; only dd is the server.
+    let script = "open(my $f, '>', 'perl.data'); print $f 1; close $f; exec('dd', 'if=/dev/zero', 'of=dd.data', 'count=1')";
+    let finished = finish(run.args(["perl", "-e", script]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished.stderr.contains("tare run: dd: files"),
+        "{finished:?}"
+    );
+    let sql = "SELECT SUBSTRING_INDEX(FILE_NAME, '/', -1) AS name, COUNT_WRITE AS n \
+               FROM performance_schema.file_summary_by_instance WHERE FILE_NAME LIKE '%.data'";
+    let written = statements(&rows(&directory, &["--segment", "segment"], sql));
+    assert_eq!(written, BTreeMap::from([("dd.data".to_owned(), 1)]));
+
+    // Whether a server is required is asked of the program, not of the script.
+    let mut run = directory.tare(["run", "--require", "--server", "/usr/bin/dd", "--library"]);
+    let refused = finish(run.arg(library()).args(["--", "perl", "-e", script]));
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(
+        refused.stderr.contains("/usr/bin/dd is not a MySQL"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn files_of_any_program_are_recorded() {
     let directory = Directory::new("dd");
     std::fs::write(directory.path().join("from.log"), vec![b'x'; 40_960]).expect("written");
