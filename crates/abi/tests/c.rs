@@ -4,7 +4,7 @@ mod active;
 mod memcached;
 mod totals;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -374,4 +374,46 @@ fn the_static_library_is_linked_with_another_of_rust() {
         .arg(&other)
         .args(package(&["--libs", "tare-static"])));
     run(&mut Command::new(program));
+}
+
+/// The block of code of this language in docs/instrument.md, as a file.
+fn documented(language: &str) -> PathBuf {
+    let page = std::fs::read_to_string(root().join("docs/instrument.md")).unwrap();
+    let (_, block) = page.split_once(&format!("```{language}\n")).unwrap();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("shop.{language}"));
+    std::fs::write(&path, block.split_once("```").unwrap().0).unwrap();
+    path
+}
+
+#[test]
+fn the_documented_servers_count_exactly() {
+    for (compiler, language) in [(&C99, "c"), (&CPP17, "cpp")] {
+        let source = documented(language);
+        let name = format!("shop-{language}");
+        let program = compiled(compiler, source.to_str().unwrap(), Link::Static, &name);
+        let path = program.with_extension("segment");
+        let _ = std::fs::remove_file(&path);
+        let mut child = Running(
+            Command::new(&program)
+                .env("TARE_SEGMENT", &path)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap(),
+        );
+        let mut input = child.0.stdin.take().unwrap();
+        input.write_all(b"set 3\nget\nset 12\nget\nget\n").unwrap();
+        drop(input);
+        let output = std::io::read_to_string(child.0.stdout.take().unwrap()).unwrap();
+        assert_eq!(output, "3\n3\n12\n12\n12\n");
+        assert!(child.0.wait().unwrap().success());
+        let segment = Segment::attach(Target::Path(path.clone())).unwrap();
+        let totals = Totals::of(segment.view());
+        let count = |name: &str| totals.class(name).count;
+        assert_eq!(count("statement/shop/set"), 2);
+        assert_eq!(count("statement/shop/get"), 3);
+        assert_eq!(count("wait/synch/mutex/shop/LOCK_stock"), 5);
+        assert_eq!(totals.digests, ["get", "set ?"]);
+        std::fs::remove_file(path).unwrap();
+    }
 }
