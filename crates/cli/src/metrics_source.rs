@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tare_history::{
     Answer, LockReading, NoRowLocks, ProcessSource, Query, RowLockWait, RowLocks, SegmentSource,
-    ServerSource, Source,
+    ServerSource, ServerStatus, Source,
 };
 use tare_live::{Figures, Metrics, Open, WatchTarget};
 use tare_reader::Segment;
@@ -81,6 +81,14 @@ impl RowLocks for TargetLocks {
         let locks = self.reader.read(has_row_waits);
         self.add_own_connection();
         locks
+    }
+
+    fn read_status(&mut self) -> Option<ServerStatus> {
+        let own = self
+            .own
+            .as_ref()
+            .and_then(|own| own.lock().ok().map(|own| own.clone()));
+        self.reader.read_status(&own.unwrap_or_default())
     }
 }
 

@@ -195,7 +195,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                 Event::Refused(kind, why) if is_first => {
                     eprintln!("tare: growth of kind {kind} is not recorded: {why}")
                 }
-                Event::Refused(..) => {}
+                Event::Unread(why) if is_first => eprintln!("tare: status is not complete: {why}"),
+                Event::Refused(..) | Event::Unread(_) => {}
                 Event::Window(line) => eprintln!("tare: {line}"),
                 Event::Written(sampling) => {
                     figures.add(&sampling);

@@ -296,7 +296,7 @@ fn check_questions_without_waits(server: &Server, admin: &mut Conn) {
         "metadata_locks",
         "data_lock",
         "innodb_lock",
-        "innodb_trx",
+        "select `trx_mysql_thread_id`",
         "table_handles",
     ] {
         let is_other =

@@ -22,8 +22,8 @@ use crate::schema::{Table, Type};
 pub enum Value<'a> {
     /// Types Long and Time; `None` is NULL.
     Long(Option<i64>),
-    /// Type Double.
-    Double(f64),
+    /// Type Double; `None` is NULL.
+    Double(Option<f64>),
     /// Type Text; `None` is NULL.
     Text(Option<&'a str>),
 }
@@ -75,17 +75,18 @@ impl Batch {
     }
 
     /// Adds a row: its values in the order of the columns.
-    pub fn push<const N: usize>(&mut self, row: [Value<'_>; N]) {
-        assert_eq!(N, self.columns.len(), "{}", self.table.name);
-        for (column, value) in self.columns.iter_mut().zip(row) {
+    pub fn push<'v>(&mut self, row: impl IntoIterator<Item = Value<'v>>) {
+        let mut row = row.into_iter();
+        for column in &mut self.columns {
+            let value = row.next().expect("a value for each column");
             let is_there = match (&mut column.values, value) {
                 (Values::Long(values), Value::Long(n)) => {
                     values.extend(n);
                     n.is_some()
                 }
                 (Values::Double(values), Value::Double(n)) => {
-                    values.push(n);
-                    true
+                    values.extend(n);
+                    n.is_some()
                 }
                 (Values::Text(values), Value::Text(text)) => {
                     values.extend(text.map(|text| shared(&mut self.texts, text)));
@@ -95,6 +96,7 @@ impl Batch {
             };
             column.levels.push(is_there.into());
         }
+        assert!(row.next().is_none(), "{}: too many values", self.table.name);
         self.rows += 1;
     }
 

@@ -27,6 +27,7 @@ mod scan;
 mod schema;
 mod segment;
 mod server;
+mod status;
 mod time;
 mod writer;
 
@@ -53,6 +54,10 @@ pub use scan::Scan;
 pub use schema::{Column, TABLES, Table, Type, VERSION};
 pub use segment::SegmentSource;
 pub use server::ServerSource;
+pub use status::{
+    ConnectionGroup, OpenTransaction, ReplicationStatus, STATUS_TABLES, ServerStatus, StatusFigure,
+    own_columns,
+};
 pub use tare_reader::scheduler::State;
 pub use time::parse_time;
 pub use writer::Writer;

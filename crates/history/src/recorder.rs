@@ -1,5 +1,6 @@
 //! The recorder samples threads at jittered moments, queries the growth of counters, and writes both.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -59,6 +60,8 @@ pub enum Event {
     Refused(&'static str, String),
     /// Rows were written.
     Written(Sampling),
+    /// A part of the server's status cannot be read: a sentence. Each is reported once.
+    Unread(String),
     /// An exact window was opened, ended or refused: a line for the log.
     Window(String),
 }
@@ -79,6 +82,9 @@ pub struct Sampling {
 /// The shortest interval between two readings of locks.
 const LOCKS_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The shortest interval between two readings of the server's status.
+const STATUS_INTERVAL: Duration = Duration::from_secs(10);
+
 /// The interval at which a waiting recorder checks whether it was stopped.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -94,6 +100,9 @@ pub struct Recorder<'a> {
     windows: Option<ExactWindows>,
     sampling: Sampling,
     last_locks: Instant,
+    last_status: Option<Instant>,
+    /// The parts of the status that were reported as unread.
+    unread: HashSet<String>,
 }
 
 impl<'a> Recorder<'a> {
@@ -112,6 +121,8 @@ impl<'a> Recorder<'a> {
             windows: None,
             sampling: Sampling::default(),
             last_locks: Instant::now(),
+            last_status: None,
+            unread: HashSet::new(),
             options,
         })
     }
@@ -164,6 +175,7 @@ impl<'a> Recorder<'a> {
                     self.sampling.samples += moment.samples.len() as u64;
                     self.writer.add_moment(&moment, schedule.represent(start))?;
                     self.record_locks(&moment, source);
+                    self.record_status(&moment, source, notify);
                     ended = self
                         .follow_level(&moment, source, &mut server, notify)
                         .err();
@@ -202,6 +214,30 @@ impl<'a> Recorder<'a> {
             }
             self.sampling.took += start.elapsed();
         }
+    }
+
+    /// Reads the status of the server, unless that was done within the last ten seconds.
+    fn record_status(
+        &mut self,
+        moment: &Moment,
+        source: &mut dyn Source,
+        notify: &mut dyn FnMut(Event),
+    ) {
+        let start = Instant::now();
+        if (self.last_status).is_some_and(|last| last.elapsed() < STATUS_INTERVAL) {
+            return;
+        }
+        self.last_status = Some(start);
+        let Some(status) = source.read_status() else {
+            return;
+        };
+        self.writer.add_status(&status, moment.at);
+        for why in status.unread {
+            if self.unread.insert(why.clone()) {
+                notify(Event::Unread(why));
+            }
+        }
+        self.sampling.took += start.elapsed();
     }
 
     /// Opens and ends exact windows. Growth is recorded at each change of the level.

@@ -7,6 +7,7 @@ use tare_reader::scheduler::State;
 
 use crate::blocks::LockReading;
 use crate::sample::Sample;
+use crate::status::ServerStatus;
 
 /// The wait of a session that waits for a row lock, as samples have it.
 pub const ROW_LOCK_WAIT: &str = "wait/lock/row/innodb";
@@ -36,6 +37,11 @@ pub trait RowLocks {
     fn read_locks(&mut self, has_row_waits: bool) -> LockReading {
         let _ = has_row_waits;
         LockReading::default()
+    }
+
+    /// The status of the server; `None` if the target is no MySQL or MariaDB.
+    fn read_status(&mut self) -> Option<ServerStatus> {
+        None
     }
 }
 

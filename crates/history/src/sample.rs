@@ -10,6 +10,7 @@ use tare_reader::scheduler::State;
 use crate::blocks::LockReading;
 use crate::growth::Total;
 use crate::query::QueryError;
+use crate::status::ServerStatus;
 
 /// A thread that is not idle. The columns of table `samples`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,6 +93,11 @@ pub trait Source {
     fn read_locks(&mut self, moment: &Moment) -> LockReading {
         let _ = moment;
         LockReading::default()
+    }
+
+    /// Reads the status of the server; `None` if the source is no MySQL or MariaDB.
+    fn read_status(&mut self) -> Option<ServerStatus> {
+        None
     }
 
     /// Reads counters that the source has itself, and no server.

@@ -169,10 +169,7 @@ impl Scan {
     pub fn value(&self, column: usize) -> Value<'_> {
         match self.columns.get(column) {
             Some(Values::Long(values)) => Value::Long(values.get(self.row).copied().flatten()),
-            Some(Values::Double(values)) => match values.get(self.row).copied().flatten() {
-                Some(x) => Value::Double(x),
-                None => Value::Long(None),
-            },
+            Some(Values::Double(values)) => Value::Double(values.get(self.row).copied().flatten()),
             Some(Values::Text(values)) => {
                 let bytes = values.get(self.row).and_then(Option::as_ref);
                 Value::Text(bytes.and_then(|bytes| bytes.as_utf8().ok()))

@@ -1,5 +1,7 @@
 //! The tables of a history and their columns, for the writer and the test of docs/history.md.
 
+use crate::status::STATUS_TABLES;
+
 /// Written into each file under the key `tare.version`. A new column keeps the number, since engines
 /// read a missing column as NULL; a column that changes its name or meaning gets another one. Version 1 had
 /// [`SAMPLED_AT_OF_VERSION_1`].
@@ -48,12 +50,12 @@ pub struct Table {
     pub columns: &'static [Column],
 }
 
-const fn column(name: &'static str, kind: Type, doc: &'static str) -> Column {
+pub(crate) const fn column(name: &'static str, kind: Type, doc: &'static str) -> Column {
     Column { name, kind, doc }
 }
 
-const AT: Column = column(SAMPLED_AT, Type::Time, "When, in UTC.");
-const SERVER: Column = column(
+pub(crate) const AT: Column = column(SAMPLED_AT, Type::Time, "When, in UTC.");
+pub(crate) const SERVER: Column = column(
     "server",
     Type::Text,
     "The server: the name given to tare record, or its program.",
@@ -217,7 +219,18 @@ pub static DEADLOCKS: Table = Table {
 };
 
 /// All tables.
-pub static TABLES: [&Table; 6] = [&MOMENTS, &SAMPLES, &GROWTH, &DIGESTS, &BLOCKS, &DEADLOCKS];
+pub static TABLES: [&Table; 10] = [
+    &MOMENTS,
+    &SAMPLES,
+    &GROWTH,
+    &DIGESTS,
+    &BLOCKS,
+    &DEADLOCKS,
+    STATUS_TABLES[0],
+    STATUS_TABLES[1],
+    STATUS_TABLES[2],
+    STATUS_TABLES[3],
+];
 
 #[cfg(test)]
 mod tests {

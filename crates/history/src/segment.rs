@@ -16,6 +16,7 @@ use crate::blocks::LockReading;
 use crate::query::QueryError;
 use crate::row_locks::{RowLockWait, RowLocks, has_row_waits, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
+use crate::status::ServerStatus;
 
 /// Waits must be this long before their blocker is determined; shorter ones end before it could be
 /// reported.
@@ -157,6 +158,10 @@ impl Source for SegmentSource {
 
     fn attached(&self) -> Option<&Arc<Segment>> {
         Some(self.sessions.segment())
+    }
+
+    fn read_status(&mut self) -> Option<ServerStatus> {
+        self.row_locks.read_status()
     }
 
     fn read_locks(&mut self, moment: &Moment) -> LockReading {

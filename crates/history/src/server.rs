@@ -10,6 +10,7 @@ use crate::blocks::LockReading;
 use crate::query::{Answer, Query, QueryError};
 use crate::row_locks::{RowLocks, has_row_waits, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
+use crate::status::ServerStatus;
 
 macro_rules! question {
     ($os_id:literal, $join:literal) => {
@@ -124,6 +125,10 @@ impl<A: Query> Source for ServerSource<A> {
 
     fn read_locks(&mut self, moment: &Moment) -> LockReading {
         self.row_locks.read_locks(has_row_waits(&moment.samples))
+    }
+
+    fn read_status(&mut self) -> Option<ServerStatus> {
+        self.row_locks.read_status()
     }
 
     fn unknown_states(&self) -> Option<String> {

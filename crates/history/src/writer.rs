@@ -13,6 +13,7 @@ use crate::hour::{Hour, micros};
 use crate::run::Run;
 use crate::sample::Moment;
 use crate::schema::{BLOCKS, DEADLOCKS, DIGESTS, GROWTH, MOMENTS, SAMPLES};
+use crate::status::{STATUS_TABLES, ServerStatus};
 
 /// The most samples of a piece, which bounds the memory.
 const MAX_SAMPLES: usize = 50_000;
@@ -28,6 +29,8 @@ pub struct Writer {
     digests: Batch,
     blocks: Batch,
     deadlocks: Batch,
+    /// Of [`STATUS_TABLES`].
+    status: [Batch; 4],
 }
 
 impl Writer {
@@ -47,6 +50,7 @@ impl Writer {
             digests: Batch::new(&DIGESTS),
             blocks: Batch::new(&BLOCKS),
             deadlocks: Batch::new(&DEADLOCKS),
+            status: STATUS_TABLES.map(Batch::new),
         })
     }
 
@@ -62,7 +66,7 @@ impl Writer {
         }
         let at = Value::Long(Some(micros(moment.at)));
         let server = Value::Text(Some(&self.server));
-        let seconds = Value::Double(represented.as_secs_f64());
+        let seconds = Value::Double(Some(represented.as_secs_f64()));
         let count = |n: Option<u64>| Value::Long(n.map(|n| n as i64));
         let active = Some(moment.samples.len() as u64);
         self.moments.push([
@@ -119,7 +123,7 @@ impl Writer {
             self.blocks.push([
                 at,
                 server,
-                Value::Double(seconds / holders[&waiter.thread_id]),
+                Value::Double(Some(seconds / holders[&waiter.thread_id])),
                 Value::Text(Some(block.kind.name())),
                 Value::Text(block.object_schema.as_deref()),
                 Value::Text(block.object.as_deref()),
@@ -186,6 +190,19 @@ impl Writer {
         }
     }
 
+    /// Adds the status of the server that was read at a moment that was added before.
+    pub fn add_status(&mut self, status: &ServerStatus, at: SystemTime) {
+        let begin = [
+            Value::Long(Some(micros(at))),
+            Value::Text(Some(&self.server)),
+        ];
+        for (batch, rows) in self.status.iter_mut().zip(status.rows()) {
+            for row in rows {
+                batch.push(begin.into_iter().chain(row));
+            }
+        }
+    }
+
     /// Adds the growth of so many seconds, in which all events were counted or not, and texts of digests.
     pub fn add_growth(
         &mut self,
@@ -202,7 +219,7 @@ impl Writer {
             self.grown.push([
                 at,
                 server,
-                Value::Double(seconds),
+                Value::Double(Some(seconds)),
                 Value::Text(Some(row.kind)),
                 Value::Text(row.schema.as_deref()),
                 Value::Text(Some(&row.name)),
@@ -236,14 +253,15 @@ impl Writer {
     /// # Errors
     /// [`Error`]; earlier pieces are complete and remain.
     pub fn write(&mut self) -> Result<(), Error> {
-        for batch in [
+        let batches = [
             &mut self.moments,
             &mut self.samples,
             &mut self.grown,
             &mut self.digests,
             &mut self.blocks,
             &mut self.deadlocks,
-        ] {
+        ];
+        for batch in batches.into_iter().chain(&mut self.status) {
             if batch.rows() > 0 {
                 self.run.put(batch, self.hour)?;
                 batch.clear();

@@ -478,7 +478,7 @@ impl Rows {
     fn number(&self, column: usize) -> f64 {
         match self.scan.value(self.columns[column]) {
             Value::Long(Some(n)) => n as f64,
-            Value::Double(x) => x,
+            Value::Double(Some(x)) => x,
             _ => 0.0,
         }
     }

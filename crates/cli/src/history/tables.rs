@@ -224,9 +224,9 @@ impl Scan for FileScan {
                 Cell::owned(timestamp(us.max(0) as u64))
             }
             Value::Long(Some(n)) => Cell::Signed(n),
-            Value::Double(x) => Cell::Real(x),
+            Value::Double(Some(x)) => Cell::Real(x),
             Value::Text(Some(text)) => Cell::text(text),
-            Value::Long(None) | Value::Text(None) => Cell::Null,
+            Value::Long(None) | Value::Double(None) | Value::Text(None) => Cell::Null,
         }
     }
 

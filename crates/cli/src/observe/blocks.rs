@@ -7,13 +7,16 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tare_history::{Block, Holder, HolderState, LockKind, LockReading, Party, sampled_text};
+use tare_history::{
+    Block, Holder, HolderState, LockKind, LockReading, Party, ServerStatus, sampled_text,
+};
 use tare_reader::{Segment, threads};
 
 use super::deadlocks::{Counter, DeadlockReader};
 use super::innodb::{InnodbReader, RowLockWait};
 use super::innodb_locks::{choose_holders, query_locks, segment_locks};
 use super::lock_waits::{LockWait, METADATA, TABLE_STATE, TABLES, WAITING, lock_waits};
+use super::server_status::StatusReader;
 use super::{QueryError, integer, rows, text};
 use crate::output::Cell;
 use crate::sql::{Local, SqlSession};
@@ -80,6 +83,7 @@ pub struct BlockReader {
     /// Whether the server refuses to count, because the account lacks the privilege PROCESS.
     is_check_refused: bool,
     deadlocks: DeadlockReader,
+    status: StatusReader,
     /// When each wait was first seen, by the thread and the object.
     first_seen: HashMap<(u64, String), Instant>,
 }
@@ -103,6 +107,7 @@ impl BlockReader {
             innodb,
             is_check_refused: false,
             deadlocks: DeadlockReader::default(),
+            status: StatusReader::default(),
             first_seen: HashMap::new(),
         }
     }
@@ -129,6 +134,13 @@ impl BlockReader {
             false => self.describe(waits),
         };
         LockReading { blocks, deadlock }
+    }
+
+    /// The status of the server, without the connections in `own`; `None` if there is no MySQL or MariaDB.
+    pub fn read_status(&mut self, own: &[u64]) -> Option<ServerStatus> {
+        let server = self.innodb.as_mut()?.session();
+        let segment = self.segment.as_mut().map(|(_, session)| session);
+        Some(self.status.read(server, segment, own))
     }
 
     /// The rows of a query; none if the server refuses it or does not answer.

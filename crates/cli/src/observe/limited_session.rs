@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::{QueryError, listener, rows, text};
-use crate::output::Cell;
+use super::{QueryError, answer, listener, rows, text};
+use crate::output::{Cell, Rows};
 use crate::sql::{SqlSession, Target};
 
 /// How long the server may take to answer. InnoDB reads its locks while it holds latches that all need.
@@ -28,12 +28,16 @@ enum Server {
     OfProcess(u32),
 }
 
+/// A row as texts by the names of columns, without NULLs.
+#[cfg(feature = "history")]
+pub type NamedRow = std::collections::HashMap<String, String>;
+
 /// The connection.
 pub struct LimitedSession {
     server: Server,
     session: Option<SqlSession>,
     connection: Option<u64>,
-    has_old_tables: bool,
+    version: String,
     /// Until when the server is left alone, and why.
     pause: Option<(Instant, String)>,
 }
@@ -54,7 +58,7 @@ impl LimitedSession {
             server,
             session: None,
             connection: None,
-            has_old_tables: false,
+            version: String::new(),
             pause: None,
         }
     }
@@ -66,13 +70,44 @@ impl LimitedSession {
 
     /// Whether InnoDB's locks are in information_schema, as before MySQL 8 and in MariaDB. Connects.
     pub fn has_old_tables(&mut self) -> Result<bool, QueryError> {
+        Ok(self.is_mariadb()? || self.major()? < 8)
+    }
+
+    /// Whether the server is MariaDB. Connects.
+    pub fn is_mariadb(&mut self) -> Result<bool, QueryError> {
         self.connect()?;
-        Ok(self.has_old_tables)
+        Ok(self.version.contains("MariaDB"))
+    }
+
+    /// The first number of the server's version. Connects.
+    pub fn major(&mut self) -> Result<u32, QueryError> {
+        self.connect()?;
+        let major = self.version.split('.').next();
+        // An unknown version is taken for a new one.
+        Ok(major
+            .and_then(|major| major.parse().ok())
+            .unwrap_or(u32::MAX))
     }
 
     /// The rows of a statement.
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, QueryError> {
-        match rows(self.connect()?, sql) {
+        Ok(self.query(sql)?.rows)
+    }
+
+    /// The rows of a statement as texts by the names of columns, without NULLs.
+    #[cfg(feature = "history")]
+    pub fn named_rows(&mut self, sql: &str) -> Result<Vec<NamedRow>, QueryError> {
+        let Rows { columns, rows } = self.query(sql)?;
+        let named = |row: Vec<Cell>| {
+            let pairs = columns.iter().zip(&row);
+            let pairs = pairs.filter_map(|(name, cell)| Some((name.clone(), text(cell)?)));
+            pairs.collect()
+        };
+        Ok(rows.into_iter().map(named).collect())
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Rows, QueryError> {
+        match answer(self.connect()?, sql) {
             Err(QueryError::Lost(why)) => {
                 self.session = None;
                 Err(self.pause(why, PAUSE_AFTER_TIMEOUT))
@@ -112,13 +147,8 @@ impl LimitedSession {
         let answer = rows(&mut session, "SELECT VERSION(), CONNECTION_ID()");
         let answer = answer.map_err(|error| error.to_string())?;
         let column = |at: usize| answer.first().and_then(|row| text(row.get(at)?));
-        let version = column(0).unwrap_or_default();
+        self.version = column(0).unwrap_or_default();
         self.connection = column(1).and_then(|id| id.parse().ok());
-        let major = version
-            .split('.')
-            .next()
-            .and_then(|major| major.parse::<u32>().ok());
-        self.has_old_tables = version.contains("MariaDB") || major.is_some_and(|major| major < 8);
         // A server without these variables is limited by the timeout alone.
         let _ = rows(&mut session, LIMIT);
         Ok(session)

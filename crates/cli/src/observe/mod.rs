@@ -5,6 +5,8 @@ mod about;
 pub mod blocks;
 #[cfg(feature = "history")]
 mod deadlocks;
+#[cfg(feature = "history")]
+mod figures;
 pub mod format;
 mod grant;
 #[cfg(any(feature = "history", feature = "terminal"))]
@@ -17,7 +19,11 @@ mod listener;
 #[cfg(any(feature = "history", feature = "terminal"))]
 pub mod lock_waits;
 mod process;
+#[cfg(feature = "history")]
+mod replication;
 pub mod sampling;
+#[cfg(feature = "history")]
+pub mod server_status;
 pub mod status;
 pub mod table;
 
@@ -131,9 +137,17 @@ impl ObservedServer {
 
 /// The rows of a statement on a session, if it has any.
 pub fn rows(session: &mut SqlSession, sql: &str) -> Result<Vec<Vec<Cell>>, QueryError> {
+    Ok(answer(session, sql)?.rows)
+}
+
+/// The same with the names of the columns.
+fn answer(session: &mut SqlSession, sql: &str) -> Result<Rows, QueryError> {
     match session.query(sql) {
-        Ok(Answer::Rows(Rows { rows, .. })) => Ok(rows),
-        Ok(Answer::Changed(_)) => Ok(Vec::new()),
+        Ok(Answer::Rows(rows)) => Ok(rows),
+        Ok(Answer::Changed(_)) => Ok(Rows {
+            columns: Vec::new(),
+            rows: Vec::new(),
+        }),
         Err(error) if is_lost(error.errno()) => Err(QueryError::Lost(error.to_string())),
         Err(error) => {
             let why = explain_refusal(error.errno(), &error.to_string());

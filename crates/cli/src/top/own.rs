@@ -40,7 +40,13 @@ fn is_recorder_query(digest: &str) -> bool {
     static QUERIES: OnceLock<Vec<String>> = OnceLock::new();
     matches_any(
         digest,
-        QUERIES.get_or_init(|| tare_history::questions().map(normalise).collect()),
+        QUERIES.get_or_init(|| {
+            let status = crate::observe::server_status::queries();
+            tare_history::questions()
+                .chain(status)
+                .map(normalise)
+                .collect()
+        }),
     )
 }
 

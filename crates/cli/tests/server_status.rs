@@ -1,0 +1,238 @@
+//! The status of servers in histories: InnoDB, temporary tables, the binary log, transactions, connections and
+//! replication, on servers with their own Performance Schema and behind the door.
+
+#[path = "support/servers.rs"]
+mod servers;
+mod support;
+
+use std::collections::HashMap;
+use std::process::Stdio;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use serde_json::Value;
+use servers::{Engine, Server, Version, run};
+use support::{Process, finish, wait_for};
+
+fn id(conn: &mut Conn) -> u64 {
+    let id = conn.query_first("SELECT CONNECTION_ID()").expect("answers");
+    id.expect("an id")
+}
+
+/// Options that name a server: by its socket, or behind the door by its process.
+fn target(server: &Server) -> Vec<String> {
+    match server.engine {
+        Engine::Stock | Engine::StockDefaults => vec!["--dsn".into(), "mysql.sock".into()],
+        _ => vec!["--pid".into(), server.pid.to_string()],
+    }
+}
+
+/// The rows of a statement on a history.
+fn query_history(server: &Server, history: &str, sql: &str) -> Vec<Value> {
+    let words = ["sql", "--history", history, "--format", "json", "-e", sql];
+    let done = finish(&mut server.directory.tare(words));
+    serde_json::from_str(&done.stdout).unwrap_or_default()
+}
+
+/// Records until there are connections in a history, and returns what the recorder printed.
+fn record(server: &Server, history: &str, target: &[String]) -> String {
+    let words = ["record", "--dir", history, "--write-every", "0.2s"].map(str::to_owned);
+    let mut command = server.directory.tare(words.iter().chain(target));
+    command.stderr(Stdio::piped());
+    let mut recorder = Process::start(&mut command);
+    wait_for("the status", || {
+        let rows = query_history(server, history, "SELECT COUNT(*) AS n FROM connections");
+        (rows.first()?["n"].as_u64() > Some(0)).then_some(())
+    });
+    recorder.signal("TERM");
+    recorder.wait();
+    recorder.stderr()
+}
+
+/// A transaction of a sleeping session, and a replica whose source does not answer.
+fn create_situation(server: &Server) -> (Conn, u64) {
+    let mut admin = server.connect();
+    let replica = match server.version.is_mariadb() {
+        true => {
+            "CHANGE MASTER 'shop' TO MASTER_HOST = '127.0.0.1', MASTER_PORT = 1, MASTER_USER = 'r', \
+             MASTER_PASSWORD = 'topsecret', MASTER_CONNECT_RETRY = 1"
+        }
+        false => {
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = 1, SOURCE_USER = 'r', \
+             SOURCE_PASSWORD = 'topsecret', SOURCE_CONNECT_RETRY = 1 FOR CHANNEL 'shop'"
+        }
+    };
+    run(
+        &mut admin,
+        &[
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.t (a INT PRIMARY KEY, b INT) ENGINE = InnoDB",
+            "INSERT INTO shop.t VALUES (1, 1), (2, 2), (3, 3)",
+            "CREATE USER limited@localhost IDENTIFIED BY 'x'",
+            "GRANT SELECT ON performance_schema.* TO limited@localhost",
+            replica,
+        ],
+    );
+    run(
+        &mut admin,
+        &[match server.version.is_mariadb() {
+            true => "START SLAVE 'shop'",
+            false => "START REPLICA FOR CHANNEL 'shop'",
+        }],
+    );
+    let mut holder = server.connect();
+    let holder_id = id(&mut holder);
+    run(
+        &mut holder,
+        &["BEGIN", "UPDATE shop.t SET b = b + 1 WHERE a < 3"],
+    );
+    let errno = match server.version.is_mariadb() {
+        true => "SHOW SLAVE 'shop' STATUS",
+        false => "SHOW REPLICA STATUS FOR CHANNEL 'shop'",
+    };
+    wait_for("an error of the replica", || {
+        let row: mysql::Row = admin.query_first(errno).expect("answers")?;
+        let errno: u64 = row.get("Last_IO_Errno")?;
+        (errno != 0).then_some(())
+    });
+    (holder, holder_id)
+}
+
+fn check_status(version: Version, engine: Engine) {
+    if version.is_left_out() {
+        return;
+    }
+    let options = ["--log-bin=logs", "--server-id=7", "--max-connections=12"];
+    let server = Server::start(version, engine, &options);
+    let (_holder, holder_id) = create_situation(&server);
+    // More than 80 % of the most. The recorder has one connection behind the door, and otherwise three.
+    let others = if engine == Engine::Tare { 9 } else { 7 };
+    let _others: Vec<Conn> = (0..others).map(|_| server.connect()).collect();
+    let printed = record(&server, "history", &target(&server));
+    assert!(!printed.contains("status is not complete"), "{printed}");
+
+    let rows = query_history(&server, "history", "SELECT * FROM tare.transactions");
+    let of_holder = rows.iter().find(|row| row["connection_id"] == holder_id);
+    let transaction = of_holder.unwrap_or_else(|| panic!("no transaction of the holder: {rows:?}"));
+    assert_eq!(transaction["state"], "idle in transaction");
+    assert_eq!(transaction["rows_changed"], 2);
+    assert!(transaction["rows_locked"].as_u64() >= Some(2) && transaction["age_s"].is_u64());
+    assert!(transaction["sleep_s"].is_u64(), "{transaction}");
+    let text = transaction["text"].as_str().unwrap_or_default();
+    assert!(text.contains("`shop`"), "the last statement: {transaction}");
+
+    let rows = query_history(
+        &server,
+        "history",
+        "SELECT user, client, state, MAX(count) AS n FROM tare.connections GROUP BY user, client, state",
+    );
+    let count = |state: &str| {
+        let mut rows = rows.iter();
+        let row = rows.find(|row| row["user"] == "root" && row["state"] == state);
+        row.and_then(|row| row["n"].as_u64()).unwrap_or(0)
+    };
+    assert_eq!(count("idle in transaction"), 1, "{rows:?}");
+    assert!(count("idle") >= others, "{rows:?}");
+    let clients = rows.iter().filter(|row| row["user"] == "root");
+    let mut clients = clients.map(|row| row["client"].as_str().unwrap_or_default());
+    assert!(clients.all(|client| client == "localhost"), "{rows:?}");
+
+    let rows = query_history(&server, "history", "SELECT * FROM tare.replication");
+    let channel = rows.first().expect("a channel");
+    assert_eq!(channel["kind"], "replica");
+    assert_eq!(channel["channel"], "shop");
+    assert_eq!(channel["source"], "127.0.0.1:1");
+    assert_eq!(
+        (&channel["io_state"], &channel["sql_state"]),
+        (&"Connecting".into(), &"Yes".into())
+    );
+    let error = channel["error"].as_str().unwrap_or_default();
+    assert!(
+        error.starts_with("2003 ") && !error.contains("topsecret"),
+        "{channel}"
+    );
+
+    let rows = query_history(&server, "history", "SELECT * FROM tare.status");
+    let figures: HashMap<(String, String), &Value> = rows
+        .iter()
+        .map(|row| ((row["area"].to_string(), row["name"].to_string()), row))
+        .collect();
+    let value = |area: &str, name: &str| {
+        let key = (Value::from(area).to_string(), Value::from(name).to_string());
+        let row = figures
+            .get(&key)
+            .unwrap_or_else(|| panic!("no {area}, {name}: {rows:?}"));
+        row["value"].as_f64().expect("a value")
+    };
+    let mut admin = server.connect();
+    let size: f64 = admin
+        .query_first("SELECT @@innodb_buffer_pool_size / 1048576")
+        .expect("answers")
+        .expect("a size");
+    let pool = value("InnoDB", "buffer pool");
+    assert!((size * 0.9..=size).contains(&pool), "{pool} of {size} MiB");
+    let used = value("InnoDB", "buffer pool, data") + value("InnoDB", "buffer pool, free");
+    assert!(used <= pool && used > pool * 0.9, "{used} of {pool} MiB");
+    assert!((0.0..=100.0).contains(&value("InnoDB", "buffer pool hit ratio")));
+    let most = value("InnoDB", "checkpoint age, most");
+    assert!((0.0..=most).contains(&value("InnoDB", "checkpoint age")));
+    assert!(value("InnoDB", "history list") >= 0.0 && value("InnoDB", "log writes") > 0.0);
+    assert!(value("temporary tables", "created") > 0.0);
+    assert!(value("binary log", "files") >= 1.0 && value("binary log", "size") > 0.0);
+    assert!(value("transactions", "open") >= 1.0);
+    let advice = rows.iter().filter_map(|row| row["advice"].as_str());
+    let advice: Vec<&str> = advice
+        .filter(|text| text.starts_with("max_connections"))
+        .collect();
+    let open = value("connections", "open");
+    assert_eq!(
+        advice.first(),
+        Some(&&*format!("max_connections is 12: {open} are open"))
+    );
+    if engine != Engine::Tare {
+        check_limited_account(&server);
+    }
+}
+
+/// An account without PROCESS has connections from Performance Schema, and is told what it may not read.
+fn check_limited_account(server: &Server) {
+    // No connection is left for others than these.
+    run(&mut server.connect(), &["SET GLOBAL max_connections = 50"]);
+    let dsn = ["--socket", "mysql.sock", "--user", "limited", "-px"];
+    let printed = record(server, "limited", &dsn.map(str::to_owned));
+    let unread = printed
+        .lines()
+        .filter(|line| line.contains("status is not complete"));
+    let unread: Vec<&str> = unread.collect();
+    for what in [
+        "transactions, and which connections are idle",
+        "replication: ",
+        "binary log: ",
+    ] {
+        let line = unread.iter().find(|line| line.contains(what));
+        let line = line.unwrap_or_else(|| panic!("{what}: {printed}"));
+        assert!(line.contains("GRANT "), "the right is named: {line}");
+    }
+    let rows = query_history(server, "limited", "SELECT * FROM tare.connections");
+    let of_root = rows
+        .iter()
+        .filter(|row| row["user"] == "root" && row["client"] == "localhost");
+    let count: u64 = of_root.filter_map(|row| row["count"].as_u64()).sum();
+    assert!(count >= 4, "connections of others: {rows:?}");
+    assert!(query_history(server, "limited", "SELECT * FROM tare.transactions").is_empty());
+}
+
+#[test]
+fn a_stock_mysql_with_its_defaults() {
+    check_status(Version::Mysql97, Engine::StockDefaults);
+}
+
+#[test]
+fn a_stock_mariadb() {
+    check_status(Version::Mariadb, Engine::Stock);
+}
+
+#[test]
+fn mysql_behind_the_door() {
+    check_status(Version::Mysql97, Engine::Tare);
+}
