@@ -34,6 +34,18 @@ fn query_history(server: &Server, history: &str, sql: &str) -> Vec<Value> {
     serde_json::from_str(&done.stdout).unwrap_or_default()
 }
 
+/// The rows of a page of tare top, and its notes.
+fn page(server: &Server, name: &str, target: &[String]) -> (Vec<Value>, String) {
+    let words = [
+        "top", "--batch", "1", "-i", "0.2", "--format", "json", "--rows", "100", "--page", name,
+    ];
+    let words = words.map(str::to_owned);
+    let done = finish(&mut server.directory.tare(words.iter().chain(target)));
+    let page: Value = serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
+    let rows = page["rows"].as_array().expect("rows").clone();
+    (rows, page["notes"].to_string())
+}
+
 /// Records until there are connections in a history, and returns what the recorder printed.
 fn record(server: &Server, history: &str, target: &[String]) -> String {
     let words = ["record", "--dir", history, "--write-every", "0.2s"].map(str::to_owned);
@@ -189,8 +201,42 @@ fn check_status(version: Version, engine: Engine) {
         advice.first(),
         Some(&&*format!("max_connections is 12: {open} are open"))
     );
+    check_pages(&server, holder_id, others);
     if engine != Engine::Tare {
         check_limited_account(&server);
+    }
+}
+
+/// The pages of tare top have the same rows, now and of the past.
+fn check_pages(server: &Server, holder: u64, others: u64) {
+    let now = target(server);
+    let past = ["--history", "history"].map(str::to_owned);
+    for target in [&now[..], &past] {
+        let (rows, notes) = page(server, "transactions", target);
+        let row = rows.iter().find(|row| row["conn"] == holder);
+        let row = row.unwrap_or_else(|| panic!("{target:?}: {rows:?} {notes}"));
+        assert_eq!(
+            (&row["state"], &row["changed"]),
+            (&"idle in transaction".into(), &2.into())
+        );
+        let (rows, _) = page(server, "connections", target);
+        let is_idle = |row: &&Value| row["state"] == "idle" && row["user"] == "root";
+        let idle = rows.iter().find(is_idle).expect("idle connections");
+        assert!(idle["count"].as_u64() >= Some(others), "{rows:?}");
+        let (rows, _) = page(server, "replication", target);
+        assert_eq!(
+            (&rows[0]["channel"], &rows[0]["io"]),
+            (&"shop".into(), &"Connecting".into())
+        );
+        let (rows, _) = page(server, "status", target);
+        let advice = rows[0]["advice"].as_str().unwrap_or_default();
+        assert!(
+            advice.starts_with("max_connections is 12: "),
+            "advice comes first: {rows:?}"
+        );
+        let is_ratio = |row: &&Value| row["figure"] == "buffer pool hit ratio";
+        let ratio = rows.iter().find(is_ratio).expect("a ratio");
+        assert!(ratio["value"].as_f64() > Some(1.0), "{ratio}");
     }
 }
 
@@ -220,6 +266,11 @@ fn check_limited_account(server: &Server) {
     let count: u64 = of_root.filter_map(|row| row["count"].as_u64()).sum();
     assert!(count >= 4, "connections of others: {rows:?}");
     assert!(query_history(server, "limited", "SELECT * FROM tare.transactions").is_empty());
+    let (rows, notes) = page(server, "transactions", &dsn.map(str::to_owned));
+    assert!(
+        rows.is_empty() && notes.contains("GRANT PROCESS ON *.*"),
+        "{rows:?} {notes}"
+    );
 }
 
 #[test]

@@ -67,6 +67,8 @@ pub struct OpenTransaction {
     pub rows_locked: Option<u64>,
     /// Tables with locks of it.
     pub tables_locked: Option<u64>,
+    /// InnoDB's number of it.
+    pub transaction_id: Option<u64>,
     /// For how long its session has waited for the client.
     pub sleep_s: Option<u64>,
     /// The digest of the statement that runs or ran last.
@@ -157,6 +159,7 @@ pub static STATUS_TABLES: [&Table; 4] = [
             column("rows_changed", Type::Long, "Rows that it has changed."),
             column("rows_locked", Type::Long, "Locks on rows that it holds, about."),
             column("tables_locked", Type::Long, "Tables in which it has locks."),
+            column("transaction_id", Type::Long, "InnoDB's number of it."),
             column("sleep_s", Type::Long, "For how long its session has waited for the client, in seconds; NULL if it runs a statement."),
             column("digest", Type::Text, "Digest of the statement that it runs or ran last."),
             column("text", Type::Text, "Its normalised text; or its text without passwords, where the digest is not known. 1024 bytes at most."),
@@ -266,6 +269,7 @@ impl OpenTransaction {
             number(self.rows_changed),
             number(self.rows_locked),
             number(self.tables_locked),
+            number(self.transaction_id),
             number(self.sleep_s),
             text(self.digest.as_deref()),
             text(self.text.as_deref()),

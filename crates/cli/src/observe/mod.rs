@@ -108,6 +108,12 @@ impl ObservedServer {
         }
     }
 
+    /// The session of a segment, whose tables are read in this process.
+    #[cfg(feature = "history")]
+    pub fn segment_session(&mut self) -> Option<&mut SqlSession> {
+        self.about.is_segment.then_some(&mut self.session)
+    }
+
     /// The session, without the rest.
     #[cfg(feature = "history")]
     pub fn into_session(self) -> SqlSession {

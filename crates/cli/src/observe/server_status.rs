@@ -82,7 +82,7 @@ const TRANSACTIONS: &str = concat!(
     " AS client, TIMESTAMPDIFF(SECOND, x.trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) AS age_s, \
      CASE WHEN p.ID IS NULL THEN 'without a session' ELSE ",
     state!("TRUE", "x.trx_state = 'LOCK WAIT'"),
-    " END AS state, x.trx_rows_modified AS rows_changed, x.trx_rows_locked AS rows_locked, x.trx_tables_locked AS tables_locked, \
+    " END AS state, x.trx_rows_modified AS rows_changed, x.trx_rows_locked AS rows_locked, x.trx_tables_locked AS tables_locked, x.trx_id AS transaction_id, \
      CASE WHEN p.COMMAND = 'Sleep' THEN p.TIME END AS sleep_s, LEFT(COALESCE(x.trx_query, p.INFO), 1024) AS text \
      FROM information_schema.INNODB_TRX AS x LEFT JOIN information_schema.PROCESSLIST AS p ON p.ID = x.trx_mysql_thread_id \
      WHERE x.trx_mysql_thread_id NOT IN ({}) ORDER BY x.trx_started LIMIT 200"
@@ -295,6 +295,7 @@ fn open_transaction(row: &NamedRow) -> OpenTransaction {
         rows_changed: number(row, "rows_changed"),
         rows_locked: number(row, "rows_locked"),
         tables_locked: number(row, "tables_locked"),
+        transaction_id: number(row, "transaction_id"),
         sleep_s: number(row, "sleep_s"),
         digest: None,
         text: row.get("text").map(|text| sampled_text(text)),

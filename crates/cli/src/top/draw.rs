@@ -9,6 +9,7 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 use super::grid;
 use super::keys::HELP;
 use super::mouse::ClickAreas;
+use super::pages::KEYS;
 use super::sheet::Measure;
 use super::sparks;
 use super::theme::{BOLD, DIM, Level, REVERSED};
@@ -115,19 +116,27 @@ fn server_tabs(view: &mut View, area: Rect) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The tabs of pages with their keys. If not all names fit, only the current page has its name.
+/// The tabs of pages with their keys. If not all names fit, the current page has its name, and those on the left.
 fn page_tabs(view: &mut View, area: Rect) -> Line<'static> {
     let pages = view.pages();
-    let tab = |number: usize, is_named: bool| {
-        let name = if is_named { pages[number].name } else { "" };
-        format!(" {} {name} ", number + 1)
+    let tab = |number: usize, is_named: bool| match is_named {
+        true => format!(" {} {} ", KEYS[number], pages[number].name),
+        false => format!(" {} ", KEYS[number]),
     };
-    let all: usize = (0..pages.len()).map(|number| tab(number, true).len()).sum();
+    let name_length = |number: usize| tab(number, true).len() - tab(number, false).len();
+    let keys: usize = (0..pages.len())
+        .map(|number| tab(number, false).len())
+        .sum();
+    let fixed = keys + name_length(view.tab());
+    let mut left_for_names = usize::from(area.width).saturating_sub(fixed);
     let (mut spans, mut left) = (Vec::new(), area.x);
     for number in 0..pages.len() {
         let is_current = number == view.tab();
         let style = if is_current { REVERSED } else { Style::new() };
-        let text = tab(number, is_current || all <= area.width.into());
+        let length = if is_current { 0 } else { name_length(number) };
+        let is_named = length <= left_for_names;
+        left_for_names = if is_named { left_for_names - length } else { 0 };
+        let text = tab(number, is_named);
         let right = left + text.len() as u16;
         view.click_areas.pages.push((area.y, left..right, number));
         left = right;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::kill::{Kill, KillScope};
+use super::pages::KEYS;
 use super::source::Request;
 use super::view::View;
 
@@ -13,7 +14,10 @@ const INTERVALS: [u64; 8] = [1, 2, 3, 5, 10, 20, 30, 60];
 
 /// The help of `?`.
 pub const HELP: [(&str, &str); 21] = [
-    ("1 - 9, Tab", "page"),
+    (
+        "1 - 9, S, R, T, C, Tab",
+        "page: S status of the server, R replication, T transactions, C connections",
+    ),
     ("Up, Down, PgUp, PgDn, Home", "choose a row"),
     (
         "Enter",
@@ -116,10 +120,8 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
     match key.code {
         KeyCode::Char('q') => return Effect::Quit,
         KeyCode::Char('?' | 'h') | KeyCode::F(1) => view.help = true,
-        KeyCode::Char(digit @ '1'..='9')
-            if (digit as usize - '1' as usize) < view.pages().len() =>
-        {
-            return open(Some(view.turn(digit as usize - '1' as usize)));
+        KeyCode::Char(key) if find_page(view, key).is_some() => {
+            return open(find_page(view, key).map(|page| view.turn(page)));
         }
         KeyCode::Tab | KeyCode::Right => return open(Some(view.turn(view.tab() + 1))),
         KeyCode::BackTab | KeyCode::Left => {
@@ -171,6 +173,12 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         _ => {}
     }
     Effect::None
+}
+
+/// The page of a key.
+fn find_page(view: &View, key: char) -> Option<usize> {
+    let pages = &KEYS[..view.pages().len().min(KEYS.len())];
+    pages.iter().position(|page| *page == key)
 }
 
 /// Asks the user to confirm that the chosen session's statement or connection is killed.

@@ -32,7 +32,7 @@ impl Kill {
     /// For the connection of the chosen row. The error is a sentence.
     pub fn of_chosen_row(view: &View, scope: KillScope) -> Result<Self, String> {
         let none = || {
-            "no connection is chosen: choose a row of page 7, threads, or of a wait's threads or a table's locks".to_owned()
+            "no connection is chosen: choose a row of page 7, threads, or T, transactions, or of a wait's threads or a table's locks".to_owned()
         };
         let sheet = view.place().sheet;
         let at = sheet.column("CONN");

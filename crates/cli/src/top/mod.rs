@@ -32,6 +32,8 @@ mod snapshot;
 mod source;
 mod sparks;
 mod states;
+#[cfg(feature = "history")]
+mod status_pages;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -172,7 +174,7 @@ from.";
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let pages = match args.servers.is_empty() && args.target.process_without_segment().is_some() {
         true => &PROCESS_PAGES[..],
-        false => &PAGES[..],
+        false => PAGES,
     };
     let page = find_page(args.page.as_deref(), pages)?;
     let is_printed = args.batch.is_some() || args.format.is_some();

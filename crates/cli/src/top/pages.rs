@@ -7,10 +7,33 @@ use super::drills::{
 };
 use super::process_pages::PROCESS_PAGES;
 use super::sheet::{Column, Drill, Measure, Sheet, Since, col, hidden, sheet};
+#[cfg(feature = "history")]
+use super::status_pages;
 
-/// The pages, in the order of their keys, `1` to `9`.
-pub static PAGES: [Sheet; 9] = [
-    STATEMENTS, WAITS, STAGES, FILES, TABLES, LOCKS, THREADS, MEMORY, PREPARED,
+/// The pages, in the order of [`KEYS`].
+pub static PAGES: &[Sheet] = &[
+    STATEMENTS,
+    WAITS,
+    STAGES,
+    FILES,
+    TABLES,
+    LOCKS,
+    THREADS,
+    MEMORY,
+    PREPARED,
+    #[cfg(feature = "history")]
+    status_pages::STATUS,
+    #[cfg(feature = "history")]
+    status_pages::REPLICATION,
+    #[cfg(feature = "history")]
+    status_pages::TRANSACTIONS,
+    #[cfg(feature = "history")]
+    status_pages::CONNECTIONS,
+];
+
+/// The keys of pages.
+pub const KEYS: [char; 13] = [
+    '1', '2', '3', '4', '5', '6', '7', '8', '9', 'S', 'R', 'T', 'C',
 ];
 
 /// The pages among which a page is: those of a server, or of processes.
@@ -19,7 +42,7 @@ pub fn pages_with(sheet: &'static Sheet) -> &'static [Sheet] {
     if is_process_page {
         &PROCESS_PAGES
     } else {
-        &PAGES
+        PAGES
     }
 }
 
@@ -360,8 +383,10 @@ mod tests {
             &TABLE_BY_INDEX,
             &THREAD_EVENTS,
         ]) {
-            assert!(
-                !sheet.columns[sheet.by_time()].kind.is_key(),
+            // Figures of all units have no order but that of their names.
+            assert_eq!(
+                sheet.columns[sheet.by_time()].kind.is_key(),
+                sheet.name == "status",
                 "{}",
                 sheet.name
             );

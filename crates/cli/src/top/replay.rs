@@ -39,6 +39,9 @@ pub struct ReplayOptions {
 /// The time before and after the start in which servers are searched.
 const NEAR_MS: i64 = 60_000;
 
+/// The time in which the last reading of the status is searched: the recorder reads it every ten seconds.
+const STATUS_RANGE_MS: i64 = 30_000;
+
 /// Statements, waits and active sessions of a range of time.
 const PULSE: &str = "SELECT 'calls', '', SUM(COUNT_STAR) \
      FROM performance_schema.events_statements_summary_global_by_event_name UNION ALL \
@@ -229,13 +232,20 @@ impl Replay {
                 self.until = newest.map_or(self.until, |newest| newest + 1);
             }
         }
-        self.set_range(self.until - self.length, self.until);
+        // The status is read less often than intervals are long.
+        let length = if sheet.is_status {
+            STATUS_RANGE_MS.max(self.length)
+        } else {
+            self.length
+        };
+        self.set_range(self.until - length, self.until);
         let answer = rows(&mut self.session, &sheet.query(&place.keys, None))?;
         let start = Instant::now();
         let before = Snapshot::new(sheet, Vec::new(), start);
         let end = start + Duration::from_millis(self.length.unsigned_abs());
         let now = Snapshot::new(sheet, answer, end);
         let mut rows_of_interval = growth(sheet, Some(&before), &now);
+        self.set_range(self.until - self.length, self.until);
         let blocked = Blocked::from_rows(&rows(&mut self.session, BLOCKED)?);
         let read = |_: &Threads<'_>| Ok((blocked, Vec::new()));
         notes.extend(blockers::fill_by(sheet, &mut rows_of_interval, read)?);

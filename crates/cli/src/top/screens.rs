@@ -50,6 +50,7 @@ fn rows(sheet: &Sheet, second: u64) -> Vec<Vec<Cell>> {
                     Measure::GaugeTime => {
                         Cell::Unsigned([999, 63_820_000_000, u64::MAX][row as usize])
                     }
+                    Measure::Real => Cell::Real([0.0, 99.25, 12_345_678.9][row as usize]),
                     Measure::GaugeSeconds => Cell::Unsigned([0, 59, 86_399][row as usize]),
                     _ => Cell::Null,
                 }

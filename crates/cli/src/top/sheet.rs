@@ -13,6 +13,8 @@ pub enum Measure {
     KeyNumber,
     /// A text.
     Text,
+    /// A number with a fraction, as it is now.
+    Real,
     /// A counter: how much came in the interval, for each second.
     Count,
     /// A counter of bytes, for each second.
@@ -130,6 +132,8 @@ pub struct Sheet {
     pub since: Since,
     /// A remark for an empty page.
     pub hint: &'static str,
+    /// Whether the rows are those of a table of the server's status, whose columns are selected.
+    pub is_status: bool,
     /// The drill-down of Enter.
     pub drill: Drill,
     /// A LIKE pattern of the instruments that the page needs.
@@ -195,6 +199,7 @@ pub(super) const fn sheet(
         recent: None,
         since: ALWAYS,
         hint: "",
+        is_status: false,
         drill: Drill::None,
         instruments: "",
         consumer: "",
@@ -243,7 +248,7 @@ impl Sheet {
         self.columns.iter().position(|column| column.head == head)
     }
 
-    /// The column of times or bytes.
+    /// The column of times or bytes; the first one if there is none.
     pub fn by_time(&self) -> usize {
         self.find(|kind| {
             matches!(
@@ -251,6 +256,7 @@ impl Sheet {
                 Measure::Time | Measure::GaugeTime | Measure::GaugeBytes
             )
         })
+        .or_else(|| self.find(|kind| kind == Measure::GaugeSeconds))
         .unwrap_or(0)
     }
 
@@ -258,7 +264,7 @@ impl Sheet {
     pub fn by_count(&self) -> usize {
         let counts = self.find(|kind| kind == Measure::Count);
         counts
-            .or_else(|| self.find(|kind| kind == Measure::Gauge))
+            .or_else(|| self.find(|kind| matches!(kind, Measure::Gauge | Measure::Real)))
             .unwrap_or(0)
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::prepared;
 use super::sheet::{Measure, Sheet};
-use crate::observe::{format, integer, text};
+use crate::observe::{format, integer, real, text};
 use crate::output::Cell;
 
 /// The identity of a row.
@@ -19,6 +19,8 @@ pub enum Value {
     Text(Option<String>),
     /// A number; NULL is none.
     Number(Option<i128>),
+    /// A number with a fraction; NULL is none.
+    Real(Option<f64>),
 }
 
 /// An answer of the server.
@@ -46,6 +48,7 @@ impl Snapshot {
                 }
                 match column.kind {
                     Measure::Key | Measure::Text => Value::Text(text(&cell)),
+                    Measure::Real => Value::Real(real(&cell)),
                     _ => Value::Number(integer(&cell)),
                 }
             });
@@ -167,6 +170,7 @@ pub fn growth(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<R
                 _ => match &values[at] {
                     Value::Text(Some(text)) => Figure::Text(text.clone()),
                     Value::Number(Some(n)) => Figure::Number(*n as f64),
+                    Value::Real(Some(n)) => Figure::Number(*n),
                     _ => Figure::Empty,
                 },
             });
@@ -249,7 +253,7 @@ fn derive(sheet: &Sheet, rows: &mut [Row], seconds: f64) {
 fn number(value: &Value) -> Option<i128> {
     match value {
         Value::Number(n) => *n,
-        Value::Text(_) => None,
+        Value::Text(_) | Value::Real(_) => None,
     }
 }
 

@@ -3,6 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "history")]
+use tare_history::Value;
+
 use super::errors::Errors;
 use super::kill::Kill;
 use super::load::{Load, LoadReader};
@@ -15,7 +18,11 @@ use super::states::States;
 use super::{blockers, errors, executions, idle, own, prepared, transactions};
 use crate::observe::innodb::InnodbReader;
 use crate::observe::sampling::{self, Sampling};
+#[cfg(feature = "history")]
+use crate::observe::server_status::StatusReader;
 use crate::observe::{ObservedServer, Product, QueryError};
+#[cfg(feature = "history")]
+use crate::output::Cell;
 
 /// Finds executions of prepared statements without a digest, which MySQL before 9 counts only in
 /// prepared_statements_instances.
@@ -230,6 +237,9 @@ pub struct Sampler {
     load: LoadReader,
     /// Row locks and transactions that Tare's engine does not have.
     innodb: Option<InnodbReader>,
+    /// The status of a server.
+    #[cfg(feature = "history")]
+    status: StatusReader,
     /// What sessions of a stock server do.
     states: States,
     /// Connections of other threads of this process.
@@ -248,6 +258,8 @@ impl Sampler {
             last: None,
             lacks_prepared: false,
             load: LoadReader::default(),
+            #[cfg(feature = "history")]
+            status: StatusReader::default(),
             states: States::default(),
             others,
         }
@@ -279,6 +291,10 @@ impl Sampler {
 
     /// Asks about a place.
     pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
+        #[cfg(feature = "history")]
+        if place.sheet.is_status {
+            return self.read_status(place);
+        }
         if let Some(reason) = place.sheet.missing_reason(&self.observed.about) {
             return Err(QueryError::Refused(reason));
         }
@@ -371,6 +387,46 @@ impl Sampler {
         })
     }
 
+    /// A page of the server's status, which needs no Performance Schema.
+    #[cfg(feature = "history")]
+    fn read_status(&mut self, place: &Place) -> Result<Answer, QueryError> {
+        let sheet = place.sheet;
+        let own = self.own_connections();
+        let Some(innodb) = &mut self.innodb else {
+            let why = format!(
+                "{} is no MySQL or MariaDB, and has no {}",
+                self.headline(),
+                sheet.name
+            );
+            return Err(QueryError::Refused(why));
+        };
+        let segment = self.observed.segment_session();
+        let status = self.status.read(innodb.session(), segment, &own);
+        let names: Vec<&str> = sheet.columns.iter().map(|column| column.sql).collect();
+        let cell = |value| match value {
+            Value::Long(n) => n.map_or(Cell::Null, Cell::Signed),
+            Value::Double(x) => x.map_or(Cell::Null, Cell::Real),
+            Value::Text(text) => text.map_or(Cell::Null, |text| Cell::Text(text.to_owned())),
+        };
+        let rows = status.select(sheet.name, &names).into_iter();
+        let rows = rows.map(|row| row.into_iter().map(cell).collect());
+        let now = Snapshot::new(sheet, rows.collect(), Instant::now());
+        let rows = growth(sheet, None, &now);
+        let before = self.last.take().filter(|(of, ..)| of.equals(place));
+        let seconds = before.map(|(_, before, _)| now.at.duration_since(before.at).as_secs_f64());
+        self.last = Some((place.clone(), now, Errors::default()));
+        let hint = (rows.is_empty() && !sheet.hint.is_empty()).then(|| sheet.hint.to_owned());
+        let mut notes = status.unread;
+        // What could not be read may be there.
+        notes.extend(hint.filter(|_| notes.is_empty()));
+        Ok(Answer {
+            rows,
+            seconds,
+            notes,
+            ..Answer::default()
+        })
+    }
+
     /// The last executions of a statement.
     fn read_executions(&mut self, place: &Place, is_active: bool) -> Result<Answer, QueryError> {
         let drill_down = executions::read(&mut self.observed, &place.keys, is_active)?;
@@ -384,6 +440,14 @@ impl Sampler {
 
     /// Removes this program's own rows from a page.
     fn remove_own(&self, sheet: &Sheet, rows: &mut Vec<Row>) {
+        let own = self.own_connections();
+        if !own.is_empty() {
+            own::remove(sheet, rows, &own);
+        }
+    }
+
+    /// This program's own connections.
+    fn own_connections(&self) -> Vec<u64> {
         let innodb_connection = self.innodb.as_ref().and_then(InnodbReader::connection);
         let mut own: Vec<u64> = innodb_connection.into_iter().collect();
         // Nothing else is sent to a segment's program.
@@ -391,9 +455,7 @@ impl Sampler {
             own.push(self.observed.about.connection_id);
             own.extend(self.others.lock().iter().flat_map(|own| own.iter()));
         }
-        if !own.is_empty() {
-            own::remove(sheet, rows, &own);
-        }
+        own
     }
 
     /// Why a page has no row, if it is not the level `active`; `is_unread`: the server has none either.
