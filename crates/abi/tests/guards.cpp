@@ -62,6 +62,18 @@ static void wait() {
     changed.wait(lock, [&] { return is_ready; });
 }
 
+/* A program may keep its std::mutex. */
+static void keep() {
+    std::mutex mutex;
+    CHECK(tare_pthread_mutex_lock(mutex.native_handle(), nullptr) == 0);
+    {
+        const std::lock_guard lock{mutex, std::adopt_lock};
+        std::thread([&] { CHECK(!mutex.try_lock()); }).join();
+    }
+    CHECK(mutex.try_lock());
+    mutex.unlock();
+}
+
 /* A lock that is not held cannot be waited with. */
 static void fail() {
     tare::mutex mutex;
@@ -105,6 +117,7 @@ int main() {
     for (int round = 0; round < 2; round++) {
         lock();
         wait();
+        keep();
         fail();
         record(false);
         const tare::recording recording;
@@ -114,6 +127,7 @@ int main() {
         CHECK(tare_is_running());
         lock();
         wait();
+        keep();
         fail();
         record(true);
     }
