@@ -6,6 +6,7 @@
 //! to write its jumps, and libtare_any.so leaves programs alone that use Tare themselves.
 
 mod elf;
+mod imports;
 mod linkage;
 pub mod options;
 mod preload;
@@ -14,6 +15,7 @@ mod release;
 mod table;
 
 pub use elf::{Image, ImageError, Symbol, unmangled};
+pub use imports::{Imports, Place, imports_tls};
 pub use linkage::Linkage;
 pub use preload::{engine_options, report_ignored, unset_preload};
 pub use protocol::{
