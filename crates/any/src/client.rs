@@ -1,5 +1,6 @@
 //! A client's connection: its session, and the commands in it.
 
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::thread::{self, ThreadSession};
@@ -8,13 +9,15 @@ use tare_image::CommandProtocol;
 use crate::descriptors::Access;
 use crate::names::classes;
 use crate::session::{Address, Protocol, Session};
-use crate::{memcache, postgres, resp};
+use crate::{memcache, postgres, resp, tls};
 
 /// A connection whose commands are read.
 pub struct Client {
     /// `None`: a thread of its own is its session.
     session: Option<ThreadSession>,
     is_recorded: bool,
+    /// The TLS library's connection, if what the socket carries is encrypted.
+    ssl: Option<usize>,
     commands: Box<dyn Protocol>,
 }
 
@@ -37,6 +40,7 @@ impl Client {
             return Some(Self {
                 session: None,
                 is_recorded: false,
+                ssl: None,
                 commands: Box::new(postgres::pipeline::Connection::new(session)?),
             });
         }
@@ -54,6 +58,7 @@ impl Client {
         let mut client = Self {
             session: Some(session),
             is_recorded,
+            ssl: None,
             commands,
         };
         client.in_session(|commands| commands.open());
@@ -82,6 +87,27 @@ impl Client {
         });
     }
 
+    /// The calling thread has read or written the socket. If it was the TLS library, all that the socket
+    /// carries is encrypted from now on.
+    #[inline]
+    pub fn detect_encryption(&mut self, socket: c_int) {
+        let Some(ssl) = tls::record(socket) else {
+            return;
+        };
+        if self.ssl.replace(ssl).is_none() {
+            self.in_session(|commands| commands.encrypt());
+        }
+    }
+
+    pub fn is_encrypted(&self) -> bool {
+        self.ssl.is_some()
+    }
+
+    /// Whether the socket carries what this connection of the TLS library encrypts.
+    pub fn is_of(&self, ssl: usize) -> bool {
+        self.ssl == Some(ssl)
+    }
+
     /// Bytes were moved that nobody saw.
     pub fn lose_track(&mut self) {
         self.in_session(|commands| commands.lose_track());
@@ -97,5 +123,8 @@ impl Drop for Client {
     fn drop(&mut self) {
         // Its commands were executed: the program closes the connection.
         self.lose_track();
+        if let Some(ssl) = self.ssl {
+            tls::forget(ssl);
+        }
     }
 }

@@ -15,6 +15,8 @@
 //! | request, text | a request's arguments; as text, and normalised |
 //! | descriptors | what is open under each file descriptor |
 //! | backend | what PostgreSQL's processes publish: wait events and roles |
+//! | tls | which connection a call of the TLS library serves |
+//! | imports | functions of other libraries that the program calls, and Tare replaces |
 //! | exports | what the program exports |
 //! | names | classes of instruments, by the program's name |
 //! | calls | whether the calling thread is inside of Tare; errno; panics |
@@ -35,6 +37,9 @@
 //! 4. A C string that a successful call was given is readable up to its zero.
 //! 5. A thread's cancellation (pthread_cancel) unwinds from within a real function. No value with a
 //!    destructor lives in a frame around such a call. A thread that is inside of Tare is not cancelled.
+//! 6. Where the dynamic linker has written the address of a function for the program, there is an aligned word
+//!    of the program's data. Its page is writable, or the dynamic linker has made it read-only. The address
+//!    there is that of a function with the type that its library declares.
 
 // The contract of the `extern "C-unwind"` functions is the C library's: see above.
 #![allow(clippy::missing_safety_doc)]
@@ -45,6 +50,7 @@ mod client;
 mod descriptors;
 mod exports;
 mod hooks;
+mod imports;
 mod memcache;
 mod names;
 mod postgres;
@@ -54,6 +60,7 @@ mod resp;
 mod session;
 mod start;
 mod text;
+mod tls;
 
 /// Memory of Tare's own. The program's malloc cannot be used: a signal handler may call a function of
 /// [`hooks`] while the thread that it interrupted is inside of malloc.
@@ -80,5 +87,6 @@ extern "C" fn constructor() {
     // In the program of this crate's tests there is nothing to observe.
     if !cfg!(test) {
         start::open();
+        hooks::tls::open();
     }
 }

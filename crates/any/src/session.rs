@@ -39,6 +39,8 @@ impl Address {
 pub trait Protocol {
     /// The connection begins.
     fn open(&mut self);
+    /// What is read and written from now on comes from the TLS library.
+    fn encrypt(&mut self);
     /// The program has read these bytes.
     fn receive(&mut self, bytes: &[u8]);
     /// The program has written these bytes.
@@ -95,6 +97,14 @@ impl Session {
         if thread::id() != 0 {
             thread::register(classes.session);
             thread::set_processlist_id(std::process::id().into());
+            thread::set_connection_type(self.connection_type);
+        }
+    }
+
+    /// The connection is encrypted.
+    pub fn encrypt(&mut self) {
+        self.connection_type = ConnectionType::Tls;
+        if self.is_recorded {
             thread::set_connection_type(self.connection_type);
         }
     }

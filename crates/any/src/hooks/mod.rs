@@ -7,12 +7,14 @@
 //! | sockets | those that make connections |
 //! | polls | those that wait for something to do |
 //! | threads | those that start and name threads |
+//! | tls | those of the TLS library, which the program itself calls |
 
 mod io;
 mod open;
 mod polls;
 mod sockets;
 mod threads;
+pub mod tls;
 
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
@@ -64,8 +66,8 @@ macro_rules! hook {
 }
 pub(crate) use hook;
 
-/// An operation that runs. It has no destructor: rule 5.
-struct Running(Option<(&'static Descriptor, ManuallyDrop<Wait>)>);
+/// An operation that runs on a descriptor. It has no destructor: rule 5.
+struct Running(c_int, Option<(&'static Descriptor, ManuallyDrop<Wait>)>);
 
 impl Running {
     /// Begins an operation on a descriptor, if what is open there is recorded.
@@ -77,14 +79,14 @@ impl Running {
                 Some((entry, ManuallyDrop::new(wait)))
             })?
         });
-        Self(begun)
+        Self(descriptor, begun)
     }
 
     /// Ends it. `bytes`: how many were moved, if it moves bytes. `moved` is called with the client whose
     /// connection it is.
     #[inline]
     fn end(self, bytes: Option<u64>, moved: impl FnOnce(&mut Client)) {
-        let Some((entry, wait)) = self.0 else {
+        let Self(descriptor, Some((entry, wait))) = self else {
             return;
         };
         observe(|| {
@@ -98,7 +100,8 @@ impl Running {
                 None => drop(wait),
                 Some(client) => {
                     client.in_session(|_| drop(wait));
-                    if bytes.is_some() {
+                    client.detect_encryption(descriptor);
+                    if bytes.is_some() && !client.is_encrypted() {
                         moved(client);
                         if client.is_quiet() {
                             polls::end_quiet_later(entry);

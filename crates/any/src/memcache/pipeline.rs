@@ -86,6 +86,10 @@ impl Protocol for Commands {
         self.session.set_state(State::Sleep);
     }
 
+    fn encrypt(&mut self) {
+        self.session.encrypt();
+    }
+
     fn receive(&mut self, bytes: &[u8]) {
         // Since its thread polled, the server has executed all that it had read before.
         let arrived = arrived();

@@ -76,6 +76,14 @@ impl Protocol for Connection {
     /// The process that accepts the connection does not serve it: see `receive`.
     fn open(&mut self) {}
 
+    /// The session begins within TLS. Before it, the client has only requested it, or begun its handshake.
+    fn encrypt(&mut self) {
+        self.is_lost = false;
+        self.requests = requests::Parser::default();
+        self.replies = replies::Parser::default();
+        self.session.encrypt();
+    }
+
     fn is_lost(&self) -> bool {
         self.is_lost
     }

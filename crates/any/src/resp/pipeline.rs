@@ -97,6 +97,10 @@ impl Protocol for Commands {
         self.session.set_state(State::Sleep);
     }
 
+    fn encrypt(&mut self) {
+        self.session.encrypt();
+    }
+
     fn is_lost(&self) -> bool {
         self.is_lost
     }

@@ -9,7 +9,8 @@ use std::path::Path;
 use rustix::fs::getxattr;
 use rustix::process::{getegid, geteuid};
 use tare_image::{
-    CommandProtocol, Linkage, PRELOAD, PROGRAM_VARIABLE, command_protocol, is_launcher, short_name,
+    CommandProtocol, Linkage, PRELOAD, PROGRAM_VARIABLE, command_protocol, imports_tls,
+    is_launcher, short_name,
 };
 
 use super::{Plan, Requirements, find, preload_list};
@@ -123,15 +124,20 @@ pub fn file_name(path: &Path) -> String {
 /// What is recorded of a program, in a line.
 pub fn remark(path: &Path) -> String {
     let name = file_name(path);
+    // A program with a TLS library of its own within it.
+    let unseen_tls = match imports_tls(path) {
+        true => "",
+        false => "TLS, ",
+    };
     match command_protocol(&short_name(path)) {
         Some(CommandProtocol::Redis) => format!(
-            "{name}: commands with users and databases, {CALLS} are recorded; not commands within scripts, TLS, {UNSEEN}"
+            "{name}: commands with users and databases, {CALLS} are recorded; not commands within scripts, {unseen_tls}{UNSEEN}"
         ),
         Some(CommandProtocol::Memcached) => {
-            format!("{name}: commands, {CALLS} are recorded; not locks, UDP, TLS, {UNSEEN}")
+            format!("{name}: commands, {CALLS} are recorded; not locks, UDP, {unseen_tls}{UNSEEN}")
         }
         Some(CommandProtocol::Postgres) => format!(
-            "{name}: statements with users and databases, {CALLS} are recorded; not statements within functions, replication, TLS, {UNSEEN} {OF_THREADS}"
+            "{name}: statements with users and databases, {CALLS} are recorded; not statements within functions, replication, {unseen_tls}{UNSEEN} {OF_THREADS}"
         ),
         None => format!("{name}: {CALLS} are recorded; not {UNSEEN} {OF_THREADS}"),
     }

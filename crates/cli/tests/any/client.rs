@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 
 /// A reply.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +50,11 @@ pub fn words(line: &str) -> Vec<u8> {
 }
 
 impl Client {
+    pub fn new(writer: UnixStream) -> Self {
+        let reader = BufReader::new(writer.try_clone().expect("cloned"));
+        Self { writer, reader }
+    }
+
     pub fn send(&mut self, bytes: &[u8]) {
         self.writer.write_all(bytes).expect("written");
     }
@@ -109,11 +113,4 @@ impl Client {
         };
         lines.map(parse).collect()
     }
-}
-
-/// Connects to the socket, if a server listens there.
-pub fn try_connect(socket: &Path) -> Option<Client> {
-    let writer = UnixStream::connect(socket).ok()?;
-    let reader = BufReader::new(writer.try_clone().expect("cloned"));
-    Some(Client { writer, reader })
 }

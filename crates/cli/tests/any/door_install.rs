@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::client::try_connect;
+use super::client::Client;
 use super::postgres::{USER, programs};
 use super::support::{CommandResult, Directory, Process, finish, signal, wait_for};
 use super::{number, rows};
@@ -136,7 +136,8 @@ fn redis_is_recorded_from_its_start() {
     ];
     let run = system.start(&drop_in, &server);
     let socket = system.path("socket");
-    let mut client = wait_for("Redis to listen", || try_connect(&socket));
+    let stream = wait_for("Redis to listen", || UnixStream::connect(&socket).ok());
+    let mut client = Client::new(stream);
     assert_eq!(client.call("PING").text(), "PONG");
     let pid = run.pid().to_string();
     assert_eq!(system.level(&["--pid", &pid]), "active");

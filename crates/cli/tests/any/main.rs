@@ -13,6 +13,7 @@ mod redis;
 mod server;
 #[path = "../support/mod.rs"]
 mod support;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

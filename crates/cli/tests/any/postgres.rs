@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value as Json;
 
 use super::support::{Directory, Process, finish, signal, wait_for};
-use super::{library, number, rows};
+use super::{library, number, rows, tls};
 
 /// It does not run as root: nobody's ids.
 pub const USER: u32 = 65_534;
@@ -22,13 +22,22 @@ pub fn programs() -> PathBuf {
 
 pub struct Postgres {
     pub directory: Directory,
+    /// `None`: clients come through the Unix socket, without TLS.
+    pub port: Option<u16>,
     _run: Process,
 }
 
 /// A command of PostgreSQL, as a user that may run it.
-fn command(directory: &Path, program: impl AsRef<std::ffi::OsStr>) -> Command {
+fn command(directory: &Path, port: Option<u16>, program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(directory).env("PGHOST", directory);
+    if let Some(port) = port {
+        command.env("PGHOST", "127.0.0.1");
+        command.env("PGPORT", port.to_string());
+        command.env("PGSSLMODE", "require");
+        // Where libpq looks for the client's certificate.
+        command.env("HOME", directory);
+    }
     command
         .env("PGDATABASE", "postgres")
         .env("PGUSER", "postgres");
@@ -41,18 +50,41 @@ fn command(directory: &Path, program: impl AsRef<std::ffi::OsStr>) -> Command {
 impl Postgres {
     /// Starts it with these settings.
     pub fn start(settings: &[&str]) -> Self {
+        Self::start_on(None, settings)
+    }
+
+    /// Starts it with these settings and TLS.
+    pub fn start_tls(settings: &[&str]) -> Self {
+        let port = tls::free_port();
+        let tls = [
+            "ssl=on",
+            "ssl_cert_file=../cert.pem",
+            "ssl_key_file=../key.pem",
+            "listen_addresses=127.0.0.1",
+            &format!("port={port}"),
+        ];
+        Self::start_on(Some(port), &[&tls, settings].concat())
+    }
+
+    fn start_on(port: Option<u16>, settings: &[&str]) -> Self {
         let directory = Directory::new("postgres");
         let path = directory.path().to_owned();
-        if rustix::process::getuid().is_root() {
-            chown(&path, Some(USER), Some(USER)).expect("root may");
+        if port.is_some() {
+            tls::create_certificate(&path);
         }
-        let mut initdb = command(&path, programs().join("initdb"));
+        if rustix::process::getuid().is_root() {
+            let key = port.map(|_| path.join("key.pem"));
+            for path in key.iter().chain([&path]) {
+                chown(path, Some(USER), Some(USER)).expect("root may");
+            }
+        }
+        let mut initdb = command(&path, None, programs().join("initdb"));
         let finished = finish(initdb.args(["-D", "data", "-U", "postgres", "-A", "trust", "-N"]));
         assert_eq!(finished.code, Some(0), "{finished:?}");
         // PostgreSQL counts from here on, as Tare does.
         _ = std::fs::remove_file(path.join("data/pg_stat/pgstat.stat"));
         let log = std::fs::File::create(path.join("log")).expect("a log");
-        let mut run = command(&path, super::support::TARE);
+        let mut run = command(&path, None, super::support::TARE);
         run.args(["run", "--segment", "segment", "--library"])
             .arg(library())
             .arg("--")
@@ -71,6 +103,7 @@ impl Postgres {
         let run = Process::start_on(run.stderr(log), Stdio::null());
         let server = Self {
             directory,
+            port,
             _run: run,
         };
         server.wait_until_it_answers();
@@ -83,6 +116,11 @@ impl Postgres {
         });
     }
 
+    /// A program of PostgreSQL's clients.
+    fn command(&self, program: &str) -> Command {
+        command(self.directory.path(), self.port, programs().join(program))
+    }
+
     pub fn psql(&self, sql: &str) -> Command {
         let mut psql = self.interactive_psql();
         psql.args(["-c", sql]);
@@ -91,7 +129,7 @@ impl Postgres {
 
     /// psql, which reads statements from its standard input.
     pub fn interactive_psql(&self) -> Command {
-        let mut psql = command(self.directory.path(), programs().join("psql"));
+        let mut psql = self.command("psql");
         psql.args(["-X", "-At", "-F", " "]);
         psql
     }
@@ -125,7 +163,7 @@ impl Postgres {
 
     /// pgbench with its own script, or these options' one.
     pub fn ordinary_pgbench(&self, options: &[&str]) {
-        let mut pgbench = command(self.directory.path(), programs().join("pgbench"));
+        let mut pgbench = self.command("pgbench");
         let finished = finish(pgbench.arg("-n").args(options));
         assert_eq!(finished.code, Some(0), "{finished:?}");
     }

@@ -6,9 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::Duration;
 
-use super::number;
 use super::postgres::Postgres;
 use super::support::{Process, finish, finish_with_input, wait_for};
+use super::{number, tls};
 
 /// A client of the protocol itself.
 struct Client {
@@ -66,7 +66,11 @@ impl Client {
     /// A connection without a session.
     fn connect(server: &Postgres) -> Self {
         let socket = server.directory.path().join(".s.PGSQL.5432");
-        let stream = UnixStream::connect(socket).expect("connected");
+        let stream = match server.port {
+            None => UnixStream::connect(socket).ok(),
+            Some(port) => tls::connect(port, &["-starttls", "postgres"]),
+        };
+        let stream = stream.expect("connected");
         let timeout = Some(Duration::from_secs(60));
         stream.set_read_timeout(timeout).expect("a time limit");
         Self { stream }
@@ -163,6 +167,63 @@ fn counts_are_those_of_pg_stat_statements_and_pg_stat_database() {
         "shared_preload_libraries=pg_stat_statements",
         "autovacuum=off",
     ]);
+    run_statements(&server);
+    server.ordinary_pgbench(&["-i", "-q"]);
+    for mode in ["simple", "extended", "prepared"] {
+        server.ordinary_pgbench(&["-S", "-M", mode, "-c", "2", "-t", "50"]);
+        server.ordinary_pgbench(&["-M", mode, "-t", "5", "-C"]);
+    }
+    compare_statements(&server);
+    compare_transactions(&server);
+}
+
+#[test]
+fn what_comes_over_tls_is_recorded_as_without_it() {
+    let server = Postgres::start_tls(&[
+        "shared_preload_libraries=pg_stat_statements",
+        "autovacuum=off",
+    ]);
+    run_statements(&server);
+    server.ordinary_pgbench(&["-i", "-q"]);
+    server.ordinary_pgbench(&["-S", "-M", "prepared", "-c", "2", "-t", "50"]);
+    server.ordinary_pgbench(&["-t", "5", "-C"]);
+    // More than one record of TLS, and parts of a message in records of their own.
+    let mut client = Client::login(&server);
+    assert_eq!(
+        client.call(&query(&format!("SELECT '{}'", "x".repeat(50_000)))),
+        "CZ"
+    );
+    for byte in [extended("DELETE FROM t WHERE id = 3"), sync()].concat() {
+        client.send(&[byte]);
+    }
+    assert_eq!(client.read(), "12CZ");
+    compare_statements(&server);
+
+    let mut sleeper = server.psql("SELECT pg_sleep(1000)");
+    let mut sleeper = Process::start_on(
+        sleeper.env("PGAPPNAME", "worker-7").stderr(Stdio::null()),
+        Stdio::null(),
+    );
+    let sql = "SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host, \
+               t.PROCESSLIST_DB AS db, t.CONNECTION_TYPE AS connection, t.PROCESSLIST_COMMAND AS command \
+               FROM performance_schema.threads t \
+               JOIN performance_schema.session_connect_attrs a ON a.PROCESSLIST_ID = t.PROCESSLIST_ID \
+               WHERE a.ATTR_VALUE = 'worker-7' AND t.PROCESSLIST_COMMAND = 'Query'";
+    let row = wait_for("the statement to run", || server.rows(sql).pop());
+    let own = "SELECT pid FROM pg_stat_activity JOIN pg_stat_ssl USING (pid) \
+               WHERE application_name = 'worker-7' AND ssl";
+    let pid = server.numbers(own)[0];
+    let expected = serde_json::json!({
+        "id": pid, "user": "postgres", "host": "localhost", "db": "postgres", "connection": "SSL/TLS",
+        "command": "Query",
+    });
+    assert_eq!(row, expected);
+    server.query(&format!("SELECT pg_cancel_backend({pid})"));
+    assert!(!sleeper.wait().success());
+}
+
+/// Statements of every kind that pg_stat_statements counts, and errors.
+fn run_statements(server: &Postgres) {
     let run = |sql: &str| finish(&mut server.psql(sql));
     run("CREATE EXTENSION pg_stat_statements");
     run("CREATE TABLE t (id int PRIMARY KEY, n text)");
@@ -181,17 +242,14 @@ fn counts_are_those_of_pg_stat_statements_and_pg_stat_database() {
     let mut copy = server.psql("COPY t FROM STDIN");
     finish_with_input(&mut copy, "201\ta\n202\tb\n203\tc\n");
     finish_with_input(&mut copy, "204\ta\n204\tb\n");
-    server.ordinary_pgbench(&["-i", "-q"]);
-    for mode in ["simple", "extended", "prepared"] {
-        server.ordinary_pgbench(&["-S", "-M", mode, "-c", "2", "-t", "50"]);
-        server.ordinary_pgbench(&["-M", mode, "-t", "5", "-C"]);
-    }
+}
 
+fn compare_statements(server: &Postgres) {
     let own = "SELECT lower(regexp_replace(replace(query, 'END', 'COMMIT'), '[ (;].*', '')), \
                sum(calls), sum(rows) \
                FROM pg_stat_statements WHERE query !~* '^(create|alter|drop|truncate|vacuum)' GROUP BY 1";
-    let own = run(own).stdout;
-    let mut all = counts(&server);
+    let own = server.query(own);
+    let mut all = counts(server);
     let mut compared = 0;
     for line in own.lines() {
         let [verb, calls, rows] = line.split(' ').collect::<Vec<_>>()[..] else {
@@ -226,8 +284,11 @@ fn counts_are_those_of_pg_stat_statements_and_pg_stat_database() {
         compared, 7,
         "select, insert, update, delete, copy, begin, commit in {own}"
     );
+}
 
-    // Transactions: PostgreSQL counts one more for each connection, and VACUUM's are several.
+fn compare_transactions(server: &Postgres) {
+    let run = |sql: &str| finish(&mut server.psql(sql));
+    // PostgreSQL counts one more for each connection, and VACUUM's are several.
     server.ordinary_pgbench(&["-c", "2", "-t", "5", "-C", "-S"]);
     let counted = || {
         let sql =

@@ -100,8 +100,16 @@ fn run_commands(redis: &Server) {
 
 #[test]
 fn counts_are_the_servers_own() {
-    let redis = Server::redis(&[], &["--appendonly", "yes"]);
-    run_commands(&redis);
+    check_counts(&Server::redis(&[], &["--appendonly", "yes"]));
+}
+
+#[test]
+fn counts_over_tls_are_the_servers_own() {
+    check_counts(&Server::redis_tls(&["--appendonly", "yes"]));
+}
+
+fn check_counts(redis: &Server) {
+    run_commands(redis);
     let own = redis.connect().command_statistics();
     let mut recorded = redis.statements();
     // The server counts the last INFO after it has answered; unknown commands have no row there.
@@ -126,7 +134,34 @@ fn counts_are_the_servers_own() {
 
 #[test]
 fn texts_users_and_databases_are_recorded() {
-    let redis = Server::redis(&[], &[]);
+    check_texts(&Server::redis(&[], &[]), "Socket");
+}
+
+#[test]
+fn texts_users_and_databases_over_tls_are_recorded() {
+    let redis = Server::redis_tls(&[]);
+    check_texts(&redis, "SSL/TLS");
+    check_socket(&redis);
+}
+
+/// The socket of an encrypted connection is recorded, and what its client gets is unchanged.
+fn check_socket(redis: &Server) {
+    redis.execute(
+        "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' \
+         WHERE NAME LIKE 'wait/io/socket/%'",
+    );
+    let value: Vec<u8> = (0..100_000).map(|at| (at * 31) as u8).collect();
+    let mut client = redis.connect();
+    client.send(&[encode(&[b"SET", b"long", &value]), words("GET long")].concat());
+    assert_eq!(client.read(), ok());
+    assert!(client.read() == Reply::Text(value));
+    let sql = "SELECT LEAST(SUM_NUMBER_OF_BYTES_READ, SUM_NUMBER_OF_BYTES_WRITE) AS n \
+               FROM performance_schema.socket_summary_by_event_name \
+               WHERE EVENT_NAME = 'wait/io/socket/redis/client_connection' AND SUM_TIMER_WAIT > 0";
+    assert!(redis.number(sql) > 100_000);
+}
+
+fn check_texts(redis: &Server, connection: &str) {
     redis.execute("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'");
     let mut client = redis.connect();
     client.send(&encode(&[
@@ -145,7 +180,7 @@ fn texts_users_and_databases_are_recorded() {
     client.call("SET user:1234:name x");
     client.send(&words("BLPOP queue:17 0"));
     let sql = "SELECT t.PROCESSLIST_USER AS user, t.PROCESSLIST_DB AS db, t.PROCESSLIST_COMMAND AS command, \
-               s.EVENT_NAME AS name, s.SQL_TEXT AS text, s.DIGEST_TEXT AS digest, a.ATTR_VALUE AS client \
+               t.CONNECTION_TYPE AS connection, s.EVENT_NAME AS name, s.SQL_TEXT AS text, s.DIGEST_TEXT AS digest, a.ATTR_VALUE AS client \
                FROM performance_schema.threads t \
                JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID \
                JOIN performance_schema.session_account_connect_attrs a ON a.PROCESSLIST_ID = t.PROCESSLIST_ID \
@@ -153,7 +188,7 @@ fn texts_users_and_databases_are_recorded() {
     let sql = sql.replace("session_account_connect_attrs", "session_connect_attrs");
     let row = wait_for("the command to run", || redis.rows(&sql).pop());
     let expected = serde_json::json!({
-        "user": "alice", "db": "db3", "command": "Query", "name": "statement/redis/blpop",
+        "user": "alice", "db": "db3", "command": "Query", "connection": connection, "name": "statement/redis/blpop",
         "text": "BLPOP queue:17 0", "digest": "BLPOP queue:? ?", "client": "worker-7",
     });
     assert_eq!(row, expected);

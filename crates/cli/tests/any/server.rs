@@ -7,19 +7,41 @@ use std::process::Stdio;
 
 use serde_json::Value as Json;
 
-use super::client::{Client, try_connect};
+use super::client::Client;
 use super::support::{Directory, Process, finish, wait_for};
-use super::{STATEMENTS, library, number, rows, statements};
+use super::{STATEMENTS, library, number, rows, statements, tls};
 
-/// A server under `tare run`, on the Unix socket `socket` in its directory.
+/// A server under `tare run`, on the Unix socket `socket` in its directory, or with TLS on a port.
 pub struct Server {
     pub directory: Directory,
     pub run: Process,
     pub pid: u32,
+    port: Option<u16>,
 }
 
 impl Server {
     pub fn redis(options: &[&str], server_options: &[&str]) -> Self {
+        Self::redis_on(None, options, server_options)
+    }
+
+    /// Redis with TLS.
+    pub fn redis_tls(server_options: &[&str]) -> Self {
+        let port = tls::free_port();
+        let tls = [
+            "--tls-port",
+            &port.to_string(),
+            "--tls-cert-file",
+            "cert.pem",
+        ];
+        let tls = [
+            &tls[..],
+            &["--tls-key-file", "key.pem", "--tls-auth-clients", "no"],
+        ]
+        .concat();
+        Self::redis_on(Some(port), &[], &[&tls, server_options].concat())
+    }
+
+    fn redis_on(port: Option<u16>, options: &[&str], server_options: &[&str]) -> Self {
         let command = [
             "redis-server",
             "--port",
@@ -35,8 +57,8 @@ impl Server {
             server_options,
         ]
         .concat();
-        Self::start(options, &command, |socket| {
-            let info = try_connect(socket)?.call("INFO server").text();
+        Self::start(port, options, &command, |stream| {
+            let info = Client::new(stream).call("INFO server").text();
             let mut lines = info.lines();
             lines
                 .find_map(|line| line.strip_prefix("process_id:"))?
@@ -50,31 +72,62 @@ impl Server {
         // As another user the server could not write to the directory.
         let command = ["memcached", "-u", "root", "-s", "socket"];
         let command = [&command[..], server_options].concat();
-        Self::start(options, &command, |socket| {
-            let statistics = super::memcached::statistics(&mut UnixStream::connect(socket).ok()?);
-            statistics["pid"].try_into().ok()
-        })
+        Self::start(None, options, &command, memcached_process)
     }
 
-    /// `process`: the process that listens on the socket, as soon as it does.
-    fn start(options: &[&str], command: &[&str], process: impl Fn(&Path) -> Option<u32>) -> Self {
+    /// memcached with TLS.
+    pub fn memcached_tls(server_options: &[&str]) -> Self {
+        let port = tls::free_port();
+        let number = port.to_string();
+        let command = [
+            "memcached",
+            "-u",
+            "root",
+            "-l",
+            "127.0.0.1",
+            "-p",
+            &number,
+            "-Z",
+        ];
+        let tls = ["-o", "ssl_chain_cert=cert.pem,ssl_key=key.pem"];
+        let command = [&command[..], &tls, server_options].concat();
+        Self::start(Some(port), &[], &command, memcached_process)
+    }
+
+    /// `process`: the process that serves this connection.
+    fn start(
+        port: Option<u16>,
+        options: &[&str],
+        command: &[&str],
+        process: impl Fn(UnixStream) -> Option<u32>,
+    ) -> Self {
         let directory = Directory::new(command[0]);
-        let socket = directory.path().join("socket");
+        if port.is_some() {
+            tls::create_certificate(directory.path());
+        }
         let log = std::fs::File::create(directory.path().join("log")).expect("a log");
         let mut run = directory.tare(["run", "--require", "--library"]);
         run.arg(library()).args(options).arg("--").args(command);
         let run = Process::start_on(run.stderr(log), Stdio::null());
-        let pid = wait_for("the server to listen", || process(&socket));
+        let pid = wait_for("the server to listen", || {
+            process(try_connect(directory.path(), port)?)
+        });
         Self {
             directory,
             run,
             pid,
+            port,
         }
+    }
+
+    /// A connection.
+    pub fn stream(&self) -> UnixStream {
+        try_connect(self.directory.path(), self.port).expect("connected")
     }
 
     /// A client of Redis.
     pub fn connect(&self) -> Client {
-        try_connect(&self.directory.path().join("socket")).expect("connected")
+        Client::new(self.stream())
     }
 
     /// The rows of a statement, by `tare sql`.
@@ -97,4 +150,19 @@ impl Server {
     pub fn number(&self, sql: &str) -> u64 {
         number(&self.rows(sql)[0])
     }
+}
+
+/// Connects to a server, if it listens.
+fn try_connect(directory: &Path, port: Option<u16>) -> Option<UnixStream> {
+    match port {
+        None => UnixStream::connect(directory.join("socket")).ok(),
+        Some(port) => tls::connect(port, &["-nbio"]),
+    }
+}
+
+/// The process of memcached.
+fn memcached_process(mut stream: UnixStream) -> Option<u32> {
+    super::memcached::statistics(&mut stream)["pid"]
+        .try_into()
+        .ok()
 }

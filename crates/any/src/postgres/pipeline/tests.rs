@@ -7,9 +7,34 @@ use crate::session::{Address, MAX_STORED_BYTES};
 fn connection() -> Connection {
     super::super::commands::create("test");
     let mut connection = Connection::new(Session::new(&Address::Unix, false)).expect("created");
+    begin(&mut connection);
+    connection
+}
+
+/// Begins the session.
+fn begin(connection: &mut Connection) {
     connection.receive(b"\0\0\0\x10\0\x03\0\0user\0a\0\0");
     connection.send(&message(b'Z', b"I"));
-    connection
+}
+
+#[test]
+fn a_session_begins_within_tls() {
+    super::super::commands::create("test");
+    let request = b"\0\0\0\x08\x04\xd2\x16\x2f";
+    // Requested, and without a request, as by clients of PostgreSQL 17.
+    for (received, sent) in [
+        (&request[..], &b"S"[..]),
+        (b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", b""),
+    ] {
+        let mut connection = Connection::new(Session::new(&Address::Unix, false)).expect("created");
+        connection.receive(received);
+        connection.send(sent);
+        assert!(connection.is_lost(), "nothing is read before");
+        connection.encrypt();
+        begin(&mut connection);
+        connection.receive(&message(b'Q', b"SELECT 1\0"));
+        assert!(!connection.is_lost() && connection.pending.len() == 1);
+    }
 }
 
 #[test]
