@@ -13,6 +13,8 @@ LEFT_OUT_SERVERS = target/left-out-servers
 # Crates whose behaviour changes with the feature `instrument`. The others are left out of the
 # runs without it, because tare-abi would switch the feature back on for all of them.
 SWITCHED = -p tare -p tare-server -p tare-cli
+# Crates for authors of servers and tools.
+PUBLISHED = tare tare-layout tare-reader tare-tower tare-tracing
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* packaging/check .ci/run) $(wildcard packaging/debian/*)
 
 .DEFAULT_GOAL := help
@@ -68,10 +70,11 @@ style: arrows modules words docs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
-lint: style licences ## format, clippy with and without instrumentation, shellcheck, arrows, sizes, words, documents, licences
+lint: style licences ## format, clippy with and without instrumentation, rustdoc, shellcheck, arrows, sizes, words, documents, licences
 	$(CARGO) clippy $(SWITCHED) --no-default-features --all-targets -- -D warnings
 	$(CARGO) clippy -p tare --features tokio --all-targets -- -D warnings
 	$(CARGO) clippy -p tare-tracing -p tare-tower --no-default-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet $(PUBLISHED:%=-p %) --features tare/tokio,tare-tower/axum
 	shellcheck $(SHELL_SCRIPTS)
 
 arrows: ## which crate may use which

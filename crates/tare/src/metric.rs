@@ -4,7 +4,7 @@ use tare_layout::metric::Type;
 
 use crate::number::Number;
 
-/// A metric. Declare them with [`metrics!`](crate::metrics); they are then all listed when Tare starts.
+/// A metric. Declare them with [`metrics!`](crate::metrics!); they are then all listed when Tare starts.
 #[derive(Debug)]
 pub struct Metric {
     name: &'static str,
@@ -74,6 +74,6 @@ impl Metric {
     }
 }
 
-/// All metrics that [`metrics!`](crate::metrics) declared, in any crate.
+/// All metrics that [`metrics!`](crate::metrics!) declared, in any crate.
 #[linkme::distributed_slice]
 pub static METRICS: [&'static Metric];

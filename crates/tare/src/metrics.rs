@@ -39,7 +39,7 @@ pub fn add_to_set(owner: &Metric, times: &Metric, one: &Metric, n: u64) {
 }
 
 /// Declares metrics as statics and registers them: kind (a [`Type`]), name, subsystem, and `enabled`
-/// for those that are gathered from the start. See [`metrics`](crate::metrics).
+/// for those that are gathered from the start. See [`metrics`](mod@crate::metrics).
 #[macro_export]
 macro_rules! metrics {
     ($($(#[doc = $doc:literal])* $vis:vis static $static:ident: $kind:ident = $name:literal,

@@ -7,7 +7,7 @@ use crate::metric::Metric;
 
 impl Metric {
     /// Registers the metric in the segment that records now, if one does; otherwise it is registered
-    /// when it is first used. For metrics that [`metrics!`](crate::metrics) did not declare.
+    /// when it is first used. For metrics that [`metrics!`](crate::metrics!) did not declare.
     pub fn register(&self) {
         hot::with(|engine| {
             engine.register_metric(self);

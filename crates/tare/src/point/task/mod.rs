@@ -23,7 +23,7 @@
 //!
 //! 1. A future that is pinned with its wrapper is never moved out of it.
 //! 2. A wrapper that drops its future itself does so once, in its own `drop`.
-//! 3. Only the thread that is a shared session's owner uses what is in it (see [`shared`]).
+//! 3. Only the thread that is a shared session's owner uses what is in it (shared.rs).
 
 mod pool;
 mod shared;
