@@ -75,6 +75,7 @@ fn every_request_needs_the_token() {
         "GET /",
         "GET /page.js",
         "GET /api/state",
+        "GET /api/status",
         "GET /api/statement?sql=a",
         &wrong,
     ] {

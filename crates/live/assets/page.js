@@ -6,8 +6,8 @@
 const NAMES = { sql: "Statements", wait: "Waits", user: "Users", host: "Hosts", schema: "Schemas", file: "Files", table: "Tables", stage: "Stages", thread: "Threads", process: "Processes" };
 const element = (id) => document.getElementById(id);
 
-// What is displayed: `last` milliseconds up to now, or from..to; filters by dimension; one statement.
-const view = { last: 300000, from: null, to: null, filters: {}, statement: null };
+// What is displayed: `last` milliseconds up to now, or from..to; filters by dimension; one statement; the server's status.
+const view = { last: 300000, from: null, to: null, filters: {}, statement: null, server: false };
 let state = null; // the last answer
 let plot = null;
 let held = false; // no redraw under a button that is held: a click or drag would lose its element
@@ -46,6 +46,7 @@ function remember(push) {
   else words.set("last", view.last);
   for (const [name, value] of Object.entries(view.filters)) words.set(name, value);
   if (view.statement !== null) words.set("statement", view.statement);
+  if (view.server) words.set("server", "1");
   history[push ? "pushState" : "replaceState"](null, "", `#${words}`);
 }
 
@@ -57,6 +58,7 @@ function recall() {
   if (view.to === null) view.from = null;
   view.last = number("last") || 300000;
   view.statement = words.get("statement");
+  view.server = words.has("server") && view.statement === null;
   view.filters = {};
   for (const name of [...Object.keys(NAMES), "class"]) if (words.has(name)) view.filters[name] = words.get(name);
 }
@@ -95,14 +97,15 @@ async function changeWindow(action) {
 async function refresh() {
   const mine = ++lastRequest;
   try {
-    const [answer, statement] = await Promise.all([
+    const [answer, statement, server] = await Promise.all([
       request("/api/state"),
       view.statement === null ? null : request("/api/statement", { sql: view.statement }),
+      view.server ? request("/api/status") : null,
     ]);
     if (mine !== lastRequest) return;
     if (held) return;
     state = answer;
-    draw(statement);
+    draw(statement, server);
   } catch (error) {
     if (mine === lastRequest) displayError(`tare live does not answer: ${error.message}`);
   }
@@ -115,7 +118,7 @@ function displayError(why) {
 
 // ---- drawing
 
-function draw(statement) {
+function draw(statement, server) {
   displayError(state.error);
   element("target").textContent = state.target || "history";
   const { sampling, own, bytes, instrumentation } = state.cost;
@@ -130,8 +133,14 @@ function draw(statement) {
   element("view").textContent = `${clock(state.from)} to ${clock(state.to)}`;
   drawWindow();
   drawFilters();
-  element("overview").hidden = statement !== null;
+  element("overview").hidden = statement !== null || server !== null;
   element("statement").hidden = statement === null;
+  element("server").hidden = server === null;
+  element("server-button").setAttribute("aria-pressed", String(server !== null));
+  if (server) {
+    drawServer(server);
+    return;
+  }
   if (statement) {
     drawStatement(statement);
     return;
@@ -207,7 +216,7 @@ function ranking(name, rows, sampled) {
     if (name === "sql") {
       const more = create("button", { className: "more", title: "Latency, waits, samples" }, "Details");
       more.dataset.focus = `details=${row.key}`;
-      more.addEventListener("click", () => change({ statement: row.key }));
+      more.addEventListener("click", () => change({ statement: row.key, server: false }));
       line.append(more);
     }
     list.append(line);
@@ -371,6 +380,28 @@ function drawStatement(answer) {
   element("samples").replaceChildren(create("tr", {}, ...heads.map((head) => create("th", {}, head))), ...rows);
 }
 
+// ---- the status of the server
+
+const TABLES = { status: "Status", replication: "Replication", transactions: "Transactions", connections: "Connections" };
+const figure = (value) => (Number.isInteger(value) ? String(value) : Number(value.toPrecision(4)).toString());
+
+function drawServer({ at, status }) {
+  element("server-at").textContent = status ? `At ${clock(at)}; read every ten seconds` : "The status of the server is not read here: it is that of a MySQL or MariaDB which is observed now.";
+  element("server-unread").replaceChildren(...(status ? status.unread : []).map((why) => create("li", {}, `Not read: ${why}`)));
+  element("server-tables").replaceChildren(...(status ? status.tables : []).map(({ name, columns, rows }) => {
+    // Figures with advice come first.
+    const advice = columns.indexOf("advice");
+    const sorted = advice < 0 ? rows : [...rows.filter((row) => row[advice] !== null), ...rows.filter((row) => row[advice] === null)];
+    const line = (row) => create("tr", { className: advice >= 0 && row[advice] !== null ? "advice" : "" }, ...row.map((value) =>
+      typeof value === "number" ? create("td", { className: "number" }, figure(value)) : create("td", {}, value === null ? "" : value)));
+    const heads = columns.map((column, i) => create("th", { scope: "col", className: rows.some((row) => typeof row[i] === "number") ? "number" : "" }, column.replaceAll("_", " ")));
+    const table = create("div", { className: "wide", tabIndex: 0 }, create("table", {}, create("tr", {}, ...heads), ...sorted.map(line)));
+    const section = create("section", {}, create("h2", {}, TABLES[name]), rows.length ? table : create("p", { className: "none" }, "None."));
+    section.dataset.table = name;
+    return section;
+  }));
+}
+
 // ---- keys, buttons, time
 
 function move(share) {
@@ -396,6 +427,7 @@ element("curve").addEventListener("keydown", (event) => {
 addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   if (view.statement !== null) change({ statement: null });
+  else if (view.server) change({ server: false });
   else change({ from: null, to: null });
 });
 for (const button of document.querySelectorAll("#ranges button[data-last]")) {
@@ -403,12 +435,14 @@ for (const button of document.querySelectorAll("#ranges button[data-last]")) {
 }
 element("live").addEventListener("click", () => change({ from: null, to: null }));
 element("exact").addEventListener("click", (event) => changeWindow(event.currentTarget.dataset.action));
+element("server-button").addEventListener("click", () => change({ server: !view.server, statement: null }));
+element("server-back").addEventListener("click", () => change({ server: false }));
 element("back").addEventListener("click", () => change({ statement: null }));
 addEventListener("pointerdown", () => { held = true; }, true);
 for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(() => { held = false; }, 0), true);
 addEventListener("popstate", () => { recall(); refresh(); });
-addEventListener("resize", () => { if (state && view.statement === null) drawCurve(); });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (state && view.statement === null) drawCurve(); });
+addEventListener("resize", () => { if (state && view.statement === null && !view.server) drawCurve(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (state && view.statement === null && !view.server) drawCurve(); });
 
 recall();
 remember(false);

@@ -4,6 +4,7 @@ mod answers;
 mod blocks;
 mod class;
 mod site;
+mod status;
 mod timeline;
 mod watch;
 mod windows;

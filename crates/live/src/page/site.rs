@@ -200,6 +200,11 @@ impl Page {
                 let filter = filter(&parameters, data.timeline.span());
                 json(answers::state(&data, &filter))
             }
+            "/api/status" => {
+                let data = lock(&self.shared);
+                let to = filter(&parameters, data.timeline.span()).to;
+                json(data.status.latest(to))
+            }
             "/api/statement" => {
                 let sql = value("sql").unwrap_or_default();
                 let rows = match answers::is_digest(sql) {

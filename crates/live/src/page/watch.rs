@@ -11,6 +11,7 @@ use tare_reader::process::{cpu_seconds, resident_bytes};
 use tare_reader::{Schedule, priority};
 
 use super::blocks::{BlockRows, Deadlocks};
+use super::status::StatusReadings;
 use super::timeline::{Timeline, millis};
 use super::windows::{WindowStatus, Windows};
 use crate::target::{Open, WatchTarget};
@@ -24,6 +25,8 @@ pub struct PageData {
     pub blocks: BlockRows,
     /// Deadlocks.
     pub deadlocks: Deadlocks,
+    /// The status of the server.
+    pub status: StatusReadings,
     /// Texts of digests.
     pub texts: HashMap<String, String>,
     /// The cost of watching.
@@ -84,6 +87,9 @@ const QUERY_INTERVAL: Duration = Duration::from_secs(5);
 /// The shortest interval between two readings of locks.
 const LOCKS_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The shortest interval between two readings of the server's status.
+const STATUS_INTERVAL: Duration = Duration::from_secs(10);
+
 /// The interval of attempts to open a target that was lost.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -99,6 +105,7 @@ pub struct Watch {
     /// The time that sampling took since the cost was updated.
     took: Duration,
     last_locks: Instant,
+    last_status: Option<Instant>,
     last_cost: Instant,
     before: Sums,
     windows: Windows,
@@ -126,6 +133,7 @@ impl Watch {
             target: None,
             took: Duration::ZERO,
             last_locks: Instant::now(),
+            last_status: None,
             last_cost: Instant::now(),
             before: Sums::default(),
             windows,
@@ -229,6 +237,7 @@ impl Watch {
             self.target = Some(target);
             self.schedule.skip(Instant::now());
             self.before = Sums::default();
+            self.last_status = None;
             self.update_cost()?;
         }
         let Some(target) = &mut self.target else {
@@ -249,6 +258,15 @@ impl Watch {
             }
             if let Some(deadlock) = locks.deadlock {
                 data.deadlocks.add(at, deadlock);
+            }
+        }
+        if self
+            .last_status
+            .is_none_or(|last| last.elapsed() >= STATUS_INTERVAL)
+        {
+            self.last_status = Some(start);
+            if let Some(status) = target.source.read_status() {
+                lock(&self.shared).status.add(millis(moment.at), &status);
             }
         }
         self.windows.follow(target, &moment).map_err(reason)?;
