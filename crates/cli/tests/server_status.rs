@@ -1,17 +1,24 @@
-//! The status of servers in histories: InnoDB, temporary tables, the binary log, transactions, connections and
-//! replication, on servers with their own Performance Schema and behind the door.
+//! The status of servers in histories, tare top and tare live: InnoDB, temporary tables, the binary log,
+//! transactions, connections and replication; and the jobs of a DBA that no other test has (docs/top.md). On servers
+//! with their own Performance Schema and behind the door.
 
+#[path = "support/live.rs"]
+mod live;
 #[path = "support/servers.rs"]
 mod servers;
 mod support;
 
 use std::collections::HashMap;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
+use live::Live;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 use servers::{Engine, Server, Version, run};
+use support::browser::Browser;
 use support::{Process, finish, wait_for};
 
 fn id(conn: &mut Conn) -> u64 {
@@ -202,6 +209,8 @@ fn check_status(version: Version, engine: Engine) {
         Some(&&*format!("max_connections is 12: {open} are open"))
     );
     check_pages(&server, holder_id, others);
+    check_live(&server, holder_id);
+    check_jobs(&server);
     if engine != Engine::Tare {
         check_limited_account(&server);
     }
@@ -240,10 +249,143 @@ fn check_pages(server: &Server, holder: u64, others: u64) {
     }
 }
 
+/// The page of the server in tare live.
+fn check_live(server: &Server, holder: u64) {
+    let target = target(server);
+    let target: Vec<&str> = target.iter().map(String::as_str).collect();
+    let live = Live::start(&server.directory, &target);
+    let status = wait_for("the status", || {
+        let answer = live.json("/api/status");
+        answer["at"].is_i64().then(|| answer["status"].clone())
+    });
+    assert_eq!(status["unread"], Value::Array(Vec::new()));
+    let tables = status["tables"].as_array().expect("tables").iter();
+    let table = |name: &str| {
+        tables
+            .clone()
+            .find(|table| table["name"] == name)
+            .expect("a table")
+    };
+    let transactions = table("transactions");
+    let columns = transactions["columns"].as_array().expect("columns").iter();
+    let at = |name: &str| {
+        columns
+            .clone()
+            .position(|column| column == name)
+            .expect("a column")
+    };
+    let mut rows = transactions["rows"].as_array().expect("rows").iter();
+    let row = rows
+        .find(|row| row[at("connection_id")] == holder)
+        .expect("the holder's");
+    assert_eq!(row[at("state")], "idle in transaction");
+    if server.engine != Engine::StockDefaults {
+        return;
+    }
+    let mut page = Browser::start();
+    page.set_window(390, 844, true);
+    page.open(&live.url);
+    page.wait_until("document.querySelector('#view').textContent !== ''");
+    page.click("document.querySelector('#server-button')");
+    page.wait_until("document.querySelector('#server-tables .advice') !== null");
+    // Advice is the first row, and nothing is wider than a telephone.
+    let first = "document.querySelector('[data-table=status] tr:nth-child(2)').textContent";
+    page.wait_until(&format!("{first}.includes('max_connections is 12: ')"));
+    let cells = "[...document.querySelectorAll('[data-table=transactions] td')]";
+    page.wait_until(&format!(
+        "{cells}.some((cell) => cell.textContent === 'idle in transaction')"
+    ));
+    page.wait_until("document.documentElement.scrollWidth <= innerWidth");
+    page.key("Escape");
+    page.wait_until(
+        "document.querySelector('#server').hidden && !document.querySelector('#overview').hidden",
+    );
+    assert_eq!(page.complaints, Vec::<String>::new());
+}
+
+/// Which statement burns, why it was slow, which index is used, and who uses memory.
+fn check_jobs(server: &Server) {
+    run(
+        &mut server.connect(),
+        &[
+            "SET GLOBAL max_connections = 50",
+            "CREATE TABLE shop.orders (a INT PRIMARY KEY, b INT, c INT, KEY by_b (b), KEY by_c (c)) ENGINE = InnoDB",
+            "INSERT INTO shop.orders VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3)",
+        ],
+    );
+    let words = [
+        "record",
+        "--dir",
+        "jobs",
+        "--rate",
+        "20",
+        "--write-every",
+        "0.2s",
+    ];
+    let words = words.map(str::to_owned);
+    let mut command = server.directory.tare(words.iter().chain(&target(server)));
+    let mut recorder = Process::start(command.stderr(Stdio::null()));
+    wait_for("a moment", || {
+        let rows = query_history(server, "jobs", "SELECT COUNT(*) AS n FROM moments");
+        (rows.first()?["n"].as_u64() > Some(0)).then_some(())
+    });
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut conn = server.connect();
+            while !is_over.load(Ordering::Relaxed) {
+                let rows: Vec<u64> = conn
+                    .query("SELECT BENCHMARK(20000, SHA2('burn', 256)) + a FROM shop.orders FORCE INDEX (by_b) WHERE b = 2")
+                    .expect("answers");
+                assert_eq!(rows, [2]);
+            }
+        });
+        let mut holder = server.connect();
+        run(
+            &mut holder,
+            &["BEGIN", "UPDATE shop.orders SET c = 7 WHERE a = 1"],
+        );
+        let waits = scope.spawn(|| {
+            let mut conn = server.connect();
+            run(&mut conn, &["UPDATE shop.orders SET c = 8 WHERE a = 1"]);
+        });
+        let (rows, notes) = page(server, "statements", &target(server));
+        let statement = rows.first().and_then(|row| row["statement"].as_str());
+        assert!(
+            statement.is_some_and(|text| text.contains("BENCHMARK")),
+            "{rows:?} {notes}"
+        );
+        // The wait of the UPDATE, with the statement's text.
+        let why = "SELECT s.wait, SUM(s.seconds) AS seconds FROM samples AS s LEFT JOIN digests AS d ON d.digest = s.digest \
+                   WHERE COALESCE(s.text, d.text) LIKE 'UPDATE %orders%' GROUP BY s.wait ORDER BY 2 DESC";
+        wait_for("the reason of the wait", || {
+            let rows = query_history(server, "jobs", why);
+            (rows.first()?["wait"] == "wait/lock/row/innodb").then_some(())
+        });
+        run(&mut holder, &["COMMIT"]);
+        waits.join().expect("ends");
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let (rows, notes) = page(server, "memory", &target(server));
+    let most = rows.first().unwrap_or_else(|| panic!("no memory: {notes}"));
+    assert!(most["now_bytes"].as_u64() > Some(1 << 20), "{most}");
+    recorder.signal("TERM");
+    recorder.wait();
+    let indexes = "SELECT name, SUM(count) AS n FROM growth WHERE kind = 'index' AND schema = 'shop' GROUP BY name";
+    let rows = query_history(server, "jobs", indexes);
+    let is_used = |index: &str| {
+        rows.iter()
+            .any(|row| row["name"] == index && row["n"].as_u64() > Some(0))
+    };
+    assert!(is_used("orders.by_b"), "{rows:?}");
+    assert!(
+        !rows.iter().any(|row| row["name"] == "orders.by_c"),
+        "{rows:?}"
+    );
+}
+
 /// An account without PROCESS has connections from Performance Schema, and is told what it may not read.
 fn check_limited_account(server: &Server) {
-    // No connection is left for others than these.
-    run(&mut server.connect(), &["SET GLOBAL max_connections = 50"]);
     let dsn = ["--socket", "mysql.sock", "--user", "limited", "-px"];
     let printed = record(server, "limited", &dsn.map(str::to_owned));
     let unread = printed
