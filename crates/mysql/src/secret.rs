@@ -29,6 +29,27 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The same for a text in which words precede the statement, such as a session's state.
+pub fn redact_after_words(text: &str) -> Cow<'_, str> {
+    if !has_word(text, "identified") && !has_word(text, "password") {
+        return Cow::Borrowed(text);
+    }
+    let blanks = text.match_indices(char::is_whitespace);
+    let starts = blanks.map(|(at, blank)| at + blank.len());
+    for start in [0].into_iter().chain(starts) {
+        if let Cow::Owned(redacted) = redact(&text[start..]) {
+            return Cow::Owned(format!("{}{redacted}", &text[..start]));
+        }
+    }
+    Cow::Borrowed(text)
+}
+
+/// Whether a text contains a word, in any case.
+fn has_word(text: &str, word: &str) -> bool {
+    let mut windows = text.as_bytes().windows(word.len());
+    windows.any(|place| place.eq_ignore_ascii_case(word.as_bytes()))
+}
+
 /// The message of an error for events, which others may read: a syntax error quotes the statement, or
 /// the text of a variable that is prepared.
 pub fn redact_message<'m>(code: u16, message: &'m str, redacted: &str) -> Cow<'m, str> {
@@ -57,11 +78,7 @@ fn redaction(text: &str) -> Option<Redaction> {
         [b'/', b'*', _] | [b'-', b'-', _] | [b'#', ..] => {}
         _ => return None,
     }
-    let has = |word: &str| {
-        let mut windows = text.as_bytes().windows(word.len());
-        windows.any(|place| place.eq_ignore_ascii_case(word.as_bytes()))
-    };
-    if !has("identified") && !has("password") {
+    if !has_word(text, "identified") && !has_word(text, "password") {
         return None;
     }
     let words = Tokens::of(text).filter(|token| token.kind == TokenKind::Word);
@@ -221,7 +238,29 @@ impl Iterator for Tokens<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{redact, redact_message};
+    use super::{redact, redact_after_words, redact_message};
+
+    #[test]
+    fn a_statement_after_a_state_has_no_password() {
+        for (text, expected) in [
+            (
+                "creating table CREATE USER u IDENTIFIED BY 'x' REQUIRE SSL",
+                "creating table CREATE USER u IDENTIFIED BY '<secret>' REQUIRE SSL",
+            ),
+            (" SET PASSWORD = 'ö", " SET PASSWORD = '<secret>'"),
+            (
+                "waiting: wait/lock/metadata ALTER USER u IDENTIFIED BY \"x\"",
+                "waiting: wait/lock/metadata ALTER USER u IDENTIFIED BY '<secret>'",
+            ),
+            (
+                "Sending data SELECT 'x' AS password",
+                "Sending data SELECT 'x' AS password",
+            ),
+            ("executing SELECT 'x'", "executing SELECT 'x'"),
+        ] {
+            assert_eq!(redact_after_words(text), expected);
+        }
+    }
 
     #[test]
     fn passwords_are_redacted() {

@@ -1,8 +1,11 @@
 //! Answers to a page's query, and the growth between two of them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Instant;
+
+use tare_mysql::secret::redact_after_words;
 
 use super::prepared;
 use super::sheet::{Measure, Sheet};
@@ -47,8 +50,15 @@ impl Snapshot {
                     key.push(text(&cell));
                 }
                 match column.kind {
-                    Measure::Key | Measure::Text => Value::Text(text(&cell)),
                     Measure::Real => Value::Real(real(&cell)),
+                    Measure::Key => Value::Text(text(&cell)),
+                    // The statements of stock servers' sessions have their passwords.
+                    Measure::Text => {
+                        Value::Text(text(&cell).map(|text| match redact_after_words(&text) {
+                            Cow::Owned(redacted) => redacted,
+                            Cow::Borrowed(_) => text,
+                        }))
+                    }
                     _ => Value::Number(integer(&cell)),
                 }
             });
@@ -376,6 +386,27 @@ mod tests {
         assert_eq!(rows[0].figures[sheet.by_time()].number(), 160.0);
         assert_eq!(rows[0].figures[sheet.by_count()].number(), 8.0);
         assert_eq!(rows[0].figures[3].number(), 10.0, "an average of all");
+    }
+
+    #[test]
+    fn a_session_of_a_stock_server_has_no_password() {
+        let threads = &PAGES[6];
+        let cells = threads
+            .columns
+            .iter()
+            .filter(|column| !column.kind.is_derived());
+        let text = "executing ALTER USER u IDENTIFIED BY 'word'";
+        let cells = cells.map(|column| match column.kind {
+            Measure::Text => Cell::Text(text.into()),
+            _ => Cell::Unsigned(1),
+        });
+        let now = Snapshot::new(threads, vec![cells.collect()], at_second(0));
+        let rows = growth(threads, None, &now);
+        let figures = format!("{:?}", rows[0].figures);
+        assert!(
+            figures.contains("IDENTIFIED BY '<secret>'") && !figures.contains("word'"),
+            "{figures}"
+        );
     }
 
     #[test]
