@@ -3,6 +3,7 @@
 mod benchmark;
 mod calibrate;
 mod database;
+mod json;
 mod report;
 mod sample;
 mod stock;
@@ -50,12 +51,30 @@ pub struct Args {
     /// Length of the interval in seconds
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = crate::observe::parse_interval)]
     interval: Duration,
+
+    /// How it is printed
+    #[arg(
+        long,
+        value_enum,
+        default_value = "text",
+        conflicts_with = "stored_run"
+    )]
+    format: Format,
+}
+
+/// The format of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Lines for people
+    Text,
+    /// One object
+    Json,
 }
 
 const HELP: &str = "\
 Examples:
   tare explain                                the one running program that uses Tare
-  tare explain --pid 4711 -i 30
+  tare explain --pid 4711 -i 30 --format json
   tare explain --weighed weigh/explain-2026-11-22-224100
   MYSQL_PWD=$(cat secret) tare explain --dsn mysql://monitor@127.0.0.1:3306
 
@@ -72,7 +91,19 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         let _ = std::io::stdout().write_all(text.as_bytes());
         return Ok(ExitCode::SUCCESS);
     }
-    let mut observed = ObservedServer::open(args.target.clone())?;
+    let report = measure(&args.target, args.interval)?;
+    let text = match args.format {
+        Format::Text => report.text(),
+        Format::Json => format!("{:#}\n", report.json()),
+    };
+    // A closed pipe is no failure.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Counts the events of an interval and computes what they cost.
+pub fn measure(target: &Target, interval: Duration) -> Result<Report, Failure> {
+    let mut observed = ObservedServer::open(target.clone())?;
     if let Some(reason) = observed.about.explain_empty_page() {
         return Err(Failure::new(FAILED, reason));
     }
@@ -107,7 +138,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let before = sample::read_meters(&mut observed)?;
     let sampling = Sampling::query(&mut observed)?;
     let (began, cpu_before) = (Instant::now(), cpu(&process));
-    std::thread::sleep(args.interval);
+    std::thread::sleep(interval);
     let (seconds, cpu_after) = (began.elapsed().as_secs_f64(), cpu(&process));
     let after = sample::read_meters(&mut observed)?;
     let questions = sample::read_questions(&mut observed)?;
@@ -136,7 +167,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         true => host.units.summary(),
         false => stock::source(&observed.about),
     };
-    let report = Report {
+    Ok(Report {
         headline: format!("{} ({})", observed.about.name, observed.about.server()),
         seconds,
         cpu: cpu_before.and_then(|before| Ok(cpu_after? - before)),
@@ -150,10 +181,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         source,
         sampling: sampling.is_on().then(|| sampling.summary()),
         histories: consumers.histories().map(str::to_owned).collect(),
-    };
-    // A closed pipe is no failure.
-    let _ = std::io::stdout().write_all(report.text().as_bytes());
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Reads the consumers of the server's engine.

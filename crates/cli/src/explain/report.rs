@@ -4,12 +4,25 @@ use std::collections::HashMap;
 
 use super::calibrate::Host;
 use super::sample::{Meter, Meters, statements};
-use crate::observe::format;
 use crate::observe::sampling::ACTIVE;
 use crate::observe::table::{Side, lines};
+use crate::observe::{format, sql_literal};
 
 /// The number of instruments in the table.
 const MAX_INSTRUMENTS: usize = 10;
+
+/// Switches everything off.
+const OFF: &str = "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation';";
+
+/// A change of settings that would save CPU.
+pub struct Saving {
+    /// What changes.
+    pub what: String,
+    /// The CPU that it saves in the interval, in nanoseconds.
+    pub ns: f64,
+    /// The statement.
+    pub sql: String,
+}
 
 /// The figures of an interval.
 pub struct Report {
@@ -54,7 +67,7 @@ impl Report {
     }
 
     /// The instruments with the highest cost relative to the time that they measure.
-    fn most_expensive(&self) -> Vec<(&String, &Meter)> {
+    pub fn most_expensive(&self) -> Vec<(&String, &Meter)> {
         let score = |meter: &Meter| {
             meter.cost_ns() * meter.cost_ns() / (meter.cost_ns() + meter.measured_ns).max(1.0)
         };
@@ -159,7 +172,7 @@ impl Report {
         );
         text.extend(self.table(statements));
         text.push(String::new());
-        text.extend(self.savings());
+        text.extend(self.savings_text());
         text.push(String::new());
         text.join("\n")
     }
@@ -225,78 +238,91 @@ impl Report {
         lines(&heads, &rows)
     }
 
-    fn savings(&self) -> Vec<String> {
-        let sum = |of: &dyn Fn(&Meter) -> f64, meters: &[&Meter]| {
+    /// What would save CPU, as text.
+    fn savings_text(&self) -> Vec<String> {
+        let line = |saving: &Saving| {
+            let saved = match self.percent(saving.ns) {
+                Some(percent) => format!("{percent:.2} % of CPU"),
+                None => format!(
+                    "{} of CPU per second",
+                    format::time(saving.ns * 1e3 / self.seconds)
+                ),
+            };
+            vec![
+                format!("{}: saves {saved}", saving.what),
+                format!("  {}", saving.sql),
+            ]
+        };
+        let mut text: Vec<String> = self.savings().iter().flat_map(line).collect();
+        if let (Some((timer, ns, _)), None) = (self.faster_timer(), self.timers_change) {
+            text.push(format!(
+                "Timing by {timer} would save {}, but this server's timers cannot be chosen.",
+                self.percent(ns)
+                    .map_or(format::time(ns * 1e3), |p| format!("{p:.2} % of CPU"))
+            ));
+        }
+        text
+    }
+
+    /// What would save CPU. Nothing is executed.
+    pub fn savings(&self) -> Vec<Saving> {
+        let all: Vec<&Meter> = self.meters.values().collect();
+        let most_expensive = self.most_expensive();
+        let ten: Vec<&Meter> = most_expensive.iter().map(|(_, meter)| *meter).collect();
+        let names = |is_wanted: &dyn Fn(&Meter) -> bool| {
+            let wanted = most_expensive.iter().filter(|(_, meter)| is_wanted(meter));
+            let names: Vec<String> = wanted.map(|(name, _)| sql_literal(name)).collect();
+            names.join(", ")
+        };
+        let timed_names = names(&|meter| meter.timed);
+        let names = names(&|_| true);
+        let sum = |of: fn(&Meter) -> f64, meters: &[&Meter]| {
             meters
                 .iter()
                 .map(|meter| of(meter))
                 .fold(0.0, |sum: f64, each| sum + each)
         };
-        let all: Vec<&Meter> = self.meters.values().collect();
-        let most_expensive = self.most_expensive();
-        let ten: Vec<&Meter> = most_expensive.iter().map(|(_, meter)| *meter).collect();
-        let saving = |what: &str, ns: f64, sql: &str| {
-            let saved = match self.percent(ns) {
-                Some(percent) => format!("{percent:.2} % of CPU"),
-                None => format!(
-                    "{} of CPU per second",
-                    format::time(ns * 1e3 / self.seconds)
-                ),
-            };
-            vec![format!("{what}: saves {saved}"), format!("  {sql}")]
+        let saving = |what: &str, ns: f64, sql: String| Saving {
+            what: what.to_owned(),
+            ns,
+            sql,
         };
-        let timed_names: Vec<String> = most_expensive
-            .iter()
-            .filter(|(_, meter)| meter.timed)
-            .map(|(name, _)| crate::observe::sql_literal(name))
-            .collect();
-        let timed_names = timed_names.join(", ");
-        let names: Vec<String> = most_expensive
-            .iter()
-            .map(|(name, _)| crate::observe::sql_literal(name))
-            .collect();
-        let names = names.join(", ");
         let update = |what: &str, which: &str| {
             format!("UPDATE performance_schema.setup_instruments SET {what} WHERE {which};")
         };
-        let mut text = Vec::new();
-        let timing = |meter: &Meter| meter.timing_ns();
-        let cost = |meter: &Meter| meter.cost_ns();
+        let mut savings = Vec::new();
         if !timed_names.is_empty() {
-            text.extend(saving(
+            savings.push(saving(
                 "Counting these instead of timing them",
-                sum(&timing, &ten),
-                &update("TIMED = 'NO'", &format!("NAME IN ({timed_names})")),
+                sum(Meter::timing_ns, &ten),
+                update("TIMED = 'NO'", &format!("NAME IN ({timed_names})")),
             ));
         }
-        text.extend(saving(
+        savings.push(saving(
             "Counting everything instead of timing it",
-            sum(&timing, &all),
-            &update("TIMED = 'NO'", "NAME NOT LIKE 'memory/%'"),
+            sum(Meter::timing_ns, &all),
+            update("TIMED = 'NO'", "NAME NOT LIKE 'memory/%'"),
         ));
-        if let Some((timer, ns, events)) = self.faster_timer() {
-            if let Some(table) = self.timers_change {
-                let which: Vec<String> = events.iter().map(|event| format!("'{event}'")).collect();
-                let sql = format!(
-                    "UPDATE {table} SET TIMER_NAME = '{timer}' WHERE NAME IN ({});",
-                    which.join(", ")
-                );
-                text.extend(saving(&format!("Timing by {timer}"), ns, &sql));
-            } else {
-                text.push(format!(
-                    "Timing by {timer} would save {}, but this server's timers cannot be chosen.",
-                    self.percent(ns)
-                        .map_or(format::time(ns * 1e3), |p| format!("{p:.2} % of CPU"))
-                ));
-            }
+        if let (Some((timer, ns, events)), Some(table)) = (self.faster_timer(), self.timers_change)
+        {
+            let which: Vec<String> = events.iter().map(|event| format!("'{event}'")).collect();
+            let sql = format!(
+                "UPDATE {table} SET TIMER_NAME = '{timer}' WHERE NAME IN ({});",
+                which.join(", ")
+            );
+            savings.push(saving(&format!("Timing by {timer}"), ns, sql));
         }
-        text.extend(saving(
+        savings.push(saving(
             "Switching these off",
-            sum(&cost, &ten),
-            &update("ENABLED = 'NO'", &format!("NAME IN ({names})")),
+            sum(Meter::cost_ns, &ten),
+            update("ENABLED = 'NO'", &format!("NAME IN ({names})")),
         ));
-        text.extend(saving("Switching everything off", self.cost_ns(), "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation';"));
-        text
+        savings.push(saving(
+            "Switching everything off",
+            self.cost_ns(),
+            OFF.to_owned(),
+        ));
+        savings
     }
 
     /// The fastest timer, the CPU that it would save, and the event types; `None` if all have it.
@@ -326,10 +352,10 @@ impl Report {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn report() -> Report {
+    pub fn report() -> Report {
         let meter =
             |event_type: &str, count, measured_ns, reads: f64, timer_ns, counting_ns| Meter {
                 event_type: event_type.into(),
