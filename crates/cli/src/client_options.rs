@@ -29,13 +29,14 @@ const PASSWORD_VARIABLE: &str = "MYSQL_PWD";
 const GROUPS: [&str; 3] = ["client", "client-server", "tare-client"];
 
 /// The subcommands that have these options.
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "sql",
     "top",
     "querystat",
     "record",
     "live",
     "explain",
+    "mcp",
     "weigh",
 ];
 

@@ -21,6 +21,8 @@ mod history;
 mod live;
 #[cfg(feature = "terminal")]
 mod manual;
+#[cfg(all(feature = "history", feature = "terminal"))]
+mod mcp;
 #[cfg(feature = "history")]
 mod metrics_source;
 mod observe;
@@ -68,7 +70,7 @@ static ALLOCATOR: CountingAllocator<tare::memory::Tracked<System>> =
 /// MariaDB, Redis, memcached, PostgreSQL and others), and saves its data if it crashes. `tare sql` and `tare ps` query running programs and
 /// saved segments. `tare serve` is a small MySQL-protocol server that answers about itself and
 /// about other programs. `tare record` records what sessions do over time; `tare live` shows it in a
-/// browser; `tare diff` compares two time windows of a recording.
+/// browser; `tare diff` compares two time windows of a recording. `tare mcp` lets assistants read these figures.
 #[derive(Parser)]
 #[command(name = "tare", version = env!("TARE_VERSION"), after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
@@ -92,6 +94,8 @@ enum Command {
     Live(Box<live::Args>),
     #[cfg(feature = "history")]
     Diff(diff::Args),
+    #[cfg(all(feature = "history", feature = "terminal"))]
+    Mcp(Box<mcp::Args>),
     Explain(explain::Args),
     Weigh(Box<weigh::Args>),
     #[cfg(feature = "terminal")]
@@ -121,6 +125,8 @@ fn main() -> ExitCode {
         Command::Live(args) => live::main(&args),
         #[cfg(feature = "history")]
         Command::Diff(args) => diff::main(&args),
+        #[cfg(all(feature = "history", feature = "terminal"))]
+        Command::Mcp(args) => mcp::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),
         #[cfg(feature = "terminal")]

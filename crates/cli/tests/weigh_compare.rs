@@ -5,6 +5,7 @@ mod support;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use support::python::validate;
 use support::{CommandResult, Directory, finish};
 
 /// A stored run of two configurations in directory `name`. `cost` is the CPU per transaction of
@@ -160,6 +161,7 @@ fn a_difference_within_the_interval_is_undecided() {
     let finished = compare(&directory, &["--format", "json"]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let all: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    validate("weigh-compare", std::slice::from_ref(&all));
     assert_eq!(all["worse"], false);
     assert_eq!(
         (&all["first"]["directory"], &all["first"]["recipe"]),

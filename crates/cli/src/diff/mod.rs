@@ -12,7 +12,9 @@ use std::process::ExitCode;
 
 use comparison::Comparison;
 use recording::{Place, Recording, find_server};
-use window::{DAY_MS, Start, Window};
+use report::Report;
+pub use window::Start;
+use window::{DAY_MS, Window};
 
 use crate::exit::Failure;
 
@@ -25,49 +27,49 @@ const MIN_COVERAGE: f64 = 0.9;
 pub struct Args {
     /// The directory that tare record has written
     #[arg(long, value_name = "DIR")]
-    history: PathBuf,
+    pub history: PathBuf,
 
     /// Compare it with this later one. Without --before and --after, all of both is compared
     #[arg(long, value_name = "DIR")]
-    with: Option<PathBuf>,
+    pub with: Option<PathBuf>,
 
     /// The earlier window: a time and a length, as '2026-11-22 14:03/30m' in UTC; 14:03/30m is the last 14:03,
     /// 2h/30m was 2 hours ago. Without a length it is an hour
     #[arg(long, value_name = "TIME/LENGTH", value_parser = Start::parse)]
-    before: Option<Start>,
+    pub before: Option<Start>,
 
     /// The later window
     #[arg(long, value_name = "TIME/LENGTH", value_parser = Start::parse)]
-    after: Option<Start>,
+    pub after: Option<Start>,
 
     /// Compare equal lengths before and after this time, at most the length, an hour by default
     #[arg(long, value_name = "TIME/LENGTH", value_parser = Start::parse, conflicts_with_all = ["before", "after", "with"])]
-    deploy: Option<Start>,
+    pub deploy: Option<Start>,
 
     /// Only this host
     #[arg(long, value_name = "NAME")]
-    host: Option<String>,
+    pub host: Option<String>,
 
     /// Only this server
     #[arg(long, value_name = "NAME")]
-    server: Option<String>,
+    pub server: Option<String>,
 
     /// Subtract what changes between the same hours on up to so many days before; 0: do not
     #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(i64).range(0..=90))]
-    control: i64,
+    pub control: i64,
 
     /// How many statements are printed as text
     #[arg(long, value_name = "N", default_value_t = 10)]
-    rows: usize,
+    pub rows: usize,
 
     /// How it is printed
     #[arg(long, default_value = "text")]
-    format: Format,
+    pub format: Format,
 }
 
 /// The format of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+pub enum Format {
     /// Lines for people: what changed
     Text,
     /// One object, with all statements
@@ -85,6 +87,16 @@ All intervals together hold with 95 %. Whatever is printed as a change has one t
 Exit code: 1 when the windows cannot be compared; the message says why.";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let report = compare(args)?;
+    match args.format {
+        Format::Text => println!("{}", report.text(args.rows)),
+        Format::Json => println!("{:#}", report.json(usize::MAX, usize::MAX)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Compares the windows of the options.
+pub fn compare(args: &Args) -> Result<Report, Failure> {
     let place = |directory: &PathBuf| Place {
         directory: directory.clone(),
         host: args.host.clone(),
@@ -110,17 +122,12 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let mut texts = recording::read_texts(&first)?;
     texts.extend(recording::read_texts(&second)?);
     let (total, statements) = comparison.run();
-    let report = report::Report {
-        comparison: &comparison,
+    Ok(Report {
+        comparison,
         total,
         statements,
         texts,
-    };
-    match args.format {
-        Format::Text => println!("{}", report.text(args.rows)),
-        Format::Json => println!("{:#}", report.json()),
-    }
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// The windows of the options.

@@ -18,9 +18,9 @@ const MAX_ACTIVITIES: usize = 3;
 const COMPLETE: f64 = 0.95;
 
 /// A comparison and its results.
-pub struct Report<'a> {
+pub struct Report {
     /// What was compared.
-    pub comparison: &'a Comparison,
+    pub comparison: Comparison,
     /// All statements together.
     pub total: Subject,
     /// Each statement, in the order of what it adds or saves.
@@ -29,7 +29,7 @@ pub struct Report<'a> {
     pub texts: BTreeMap<String, String>,
 }
 
-impl Report<'_> {
+impl Report {
     /// The text, with so many statements.
     pub fn text(&self, rows: usize) -> String {
         let days = self.comparison.controls.len();
@@ -132,8 +132,8 @@ impl Report<'_> {
         format!("{}{control}", change_text(measure, change))
     }
 
-    /// One object.
-    pub fn json(&self) -> Json {
+    /// One object, with at most so many statements and activities of each. docs/schemas/diff.json describes it.
+    pub fn json(&self, rows: usize, activities: usize) -> Json {
         let statement = |subject: &Subject| {
             let mut object = Map::new();
             if let Some((schema, digest)) = &subject.key {
@@ -155,7 +155,8 @@ impl Report<'_> {
             for (measure, figure) in MEASURES.iter().zip(&subject.figures) {
                 object.insert(measure.name.to_owned(), figure_json(figure));
             }
-            let activities = subject.activities.iter().map(|(name, figure)| {
+            let all = subject.activities.iter().take(activities);
+            let activities = all.map(|(name, figure)| {
                 let mut object = figure_json(figure);
                 object["name"] = json!(name);
                 object
@@ -168,7 +169,8 @@ impl Report<'_> {
             "after": recording_json(&self.comparison.after),
             "control_days": self.comparison.controls.len(),
             "all": statement(&self.total),
-            "statements": self.statements.iter().map(statement).collect::<Vec<_>>(),
+            "statements": self.statements.iter().take(rows).map(statement).collect::<Vec<_>>(),
+            "more_statements": self.statements.len().saturating_sub(rows),
         })
     }
 }

@@ -21,7 +21,7 @@ use crate::observe::table::lines;
 const MAX_EXACT_INTEGER: f64 = (1_u64 << 53) as f64;
 
 /// A column's name for programs.
-fn name(column: &Column, by_second: bool) -> String {
+pub fn name(column: &Column, by_second: bool) -> String {
     let head = match column.head {
         "" => column.sql,
         head => head,
@@ -67,73 +67,102 @@ pub struct Batch {
     pub is_json: bool,
 }
 
+/// An interval of a page.
+pub struct Interval {
+    /// The server.
+    headline: String,
+    /// Its rows.
+    pub answer: Answer,
+    load: Option<Load>,
+    /// Whether a history ended before it.
+    has_ended: bool,
+    /// Whether nothing follows.
+    is_last: bool,
+}
+
 impl Batch {
     /// Prints the intervals: of a saved segment its totals once, of a history all to its end.
-    pub fn run(&self, mut sampler: Source) -> Result<(), Failure> {
-        let place = Place::page(self.page);
+    pub fn run(&self, mut source: Source) -> Result<(), Failure> {
         let mut printed = 0;
         loop {
-            sampler.advance(self.every);
-            let answer = sampler.sample(&place);
-            let load = match (&answer, self.is_json) {
-                (Ok(_), true) => sampler.load().unwrap_or_default(),
-                _ => None,
-            };
-            match answer {
-                Ok(answer) => {
-                    let is_saved = answer.seconds.is_none()
-                        && answer
-                            .notes
-                            .iter()
-                            .any(|note| note.starts_with("a saved segment"));
-                    let has_ended = answer.notes.iter().any(|note| note == HISTORY_ENDS);
-                    if has_ended && printed > 0 {
+            match self.read(&mut source) {
+                Ok(Some(interval)) if interval.has_ended && printed > 0 => return Ok(()),
+                Ok(Some(interval)) => {
+                    let text = match self.is_json {
+                        true => format!("{}\n", self.json(&interval)),
+                        false => self.text(&interval),
+                    };
+                    let mut stdout = io::stdout().lock();
+                    let written = stdout.write_all(text.as_bytes());
+                    if written.and_then(|()| stdout.flush()).is_err() {
+                        // The output is closed.
                         return Ok(());
                     }
-                    if answer.seconds.is_some() || is_saved {
-                        let text = match self.is_json {
-                            true => self.json(&sampler.headline(), &answer, load),
-                            false => self.text(&sampler.headline(), &answer),
-                        };
-                        if io::stdout()
-                            .lock()
-                            .write_all(text.as_bytes())
-                            .and_then(|()| io::stdout().flush())
-                            .is_err()
-                        {
-                            // The output is closed.
-                            return Ok(());
-                        }
-                        printed += 1;
-                    }
-                    if Some(printed) == self.count || is_saved || has_ended {
+                    printed += 1;
+                    if Some(printed) == self.count || interval.is_last {
                         return Ok(());
                     }
                 }
+                Ok(None) => {}
                 Err(QueryError::Refused(why)) => return Err(Failure::new(FAILED, why)),
-                Err(QueryError::Lost(why)) if !sampler.may_return() => {
+                Err(QueryError::Lost(why)) if !source.may_return() => {
                     return Err(Failure::new(FAILED, why));
                 }
                 Err(QueryError::Lost(why)) => {
                     eprintln!("tare: connection lost: {why}; waiting for the server");
                     loop {
                         std::thread::sleep(self.every.max(Duration::from_secs(1)));
-                        if sampler.reopen().is_ok() {
+                        if source.reopen().is_ok() {
                             break;
                         }
                     }
-                    eprintln!("tare: connected again: {}", sampler.headline());
+                    eprintln!("tare: connected again: {}", source.headline());
                     continue;
                 }
             }
-            if !sampler.is_past() {
+            if !source.is_past() {
                 std::thread::sleep(self.every);
             }
         }
     }
 
-    /// One line with one object. Names of computed values contain their unit.
-    fn json(&self, headline: &str, answer: &Answer, load: Option<Load>) -> String {
+    /// Reads the next interval; `None` if the first one only begins.
+    fn read(&self, source: &mut Source) -> Result<Option<Interval>, QueryError> {
+        source.advance(self.every);
+        let answer = source.sample(&Place::page(self.page))?;
+        let load = match self.is_json {
+            true => source.load().unwrap_or_default(),
+            false => None,
+        };
+        let is_saved = answer.seconds.is_none()
+            && (answer.notes.iter()).any(|note| note.starts_with("a saved segment"));
+        if answer.seconds.is_none() && !is_saved {
+            return Ok(None);
+        }
+        let has_ended = answer.notes.iter().any(|note| note == HISTORY_ENDS);
+        Ok(Some(Interval {
+            headline: source.headline(),
+            answer,
+            load,
+            has_ended,
+            is_last: is_saved || has_ended,
+        }))
+    }
+
+    /// Reads one interval.
+    #[cfg(feature = "history")]
+    pub fn read_one(&self, mut source: Source) -> Result<Interval, QueryError> {
+        loop {
+            if let Some(interval) = self.read(&mut source)? {
+                return Ok(interval);
+            }
+            std::thread::sleep(self.every);
+        }
+    }
+
+    /// One object. Names of computed values contain their unit. docs/schemas/top.json describes it.
+    pub fn json(&self, interval: &Interval) -> Json {
+        let (answer, load) = (&interval.answer, interval.load.as_ref());
         let rows = arrange(self.page, &answer.rows, self.order, &self.filter);
         let objects = rows.iter().take(self.rows).map(|row| {
             let columns = self.page.columns.iter().zip(&row.figures);
@@ -155,25 +184,26 @@ impl Batch {
             Some(ms) => ms as f64 / 1000.0,
             None => since.unwrap_or_default().as_secs_f64(),
         };
-        let wait = load.as_ref().and_then(|load| load.wait.as_ref());
-        let interval = json!({
+        let wait = load.and_then(|load| load.wait.as_ref());
+        json!({
             "page": self.page.name,
             "unix_s": unix_s,
-            "server": headline,
+            "server": interval.headline,
             "seconds": answer.seconds,
-            "calls_per_s": load.as_ref().map(|load| load.calls),
-            "active_sessions": load.as_ref().map(|load| load.active),
+            "calls_per_s": load.map(|load| load.calls),
+            "active_sessions": load.map(|load| load.active),
             "top_wait": wait.map(|wait| &wait.name),
             "top_wait_ps_per_s": wait.map(|wait| wait.ps),
             "rows": objects.collect::<Vec<_>>(),
             "more_rows": rows.len().saturating_sub(self.rows),
             "notes": answer.notes,
             "sampling": answer.sampling,
-        });
-        format!("{interval}\n")
+        })
     }
 
-    fn text(&self, headline: &str, answer: &Answer) -> String {
+    /// Lines for people.
+    pub fn text(&self, interval: &Interval) -> String {
+        let (headline, answer) = (&interval.headline, &interval.answer);
         let has_blocked = answer.has_blocked(self.page);
         let columns: Vec<_> = self
             .page

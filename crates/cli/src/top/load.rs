@@ -97,6 +97,18 @@ impl LoadCounters {
         counted
     }
 
+    /// Reads them.
+    #[cfg(feature = "history")]
+    pub fn read(observed: &mut ObservedServer) -> Result<Self, QueryError> {
+        Ok(Self::from_rows(&observed.rows(QUERY)?))
+    }
+
+    /// Sessions that run a statement.
+    #[cfg(feature = "history")]
+    pub fn active(&self) -> u64 {
+        u64::try_from(self.active).unwrap_or(0)
+    }
+
     /// The load since then, without `own` statements of `tare top`. A counter that fell was reset, and
     /// counts from zero.
     pub fn since(&self, before: &Self, seconds: f64, own: u64) -> Load {

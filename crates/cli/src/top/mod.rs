@@ -1,5 +1,7 @@
 //! `tare top`: displays what a server does now, on one screen.
 
+#[cfg(feature = "history")]
+mod average;
 mod batch;
 mod blockers;
 mod draw;
@@ -21,9 +23,13 @@ mod prepared;
 mod process_pages;
 mod processes;
 #[cfg(feature = "history")]
+pub mod reading;
+#[cfg(feature = "history")]
 mod recording;
 #[cfg(feature = "history")]
-mod replay;
+pub mod replay;
+#[cfg(feature = "history")]
+mod schema;
 mod screen;
 #[cfg(test)]
 mod screens;

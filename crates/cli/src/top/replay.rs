@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use tare_history::Past;
+use tare_reader::estimate::Moments;
 
+use super::average::AverageLoad;
 use super::blockers::{self, Blocked, Threads};
 use super::load::{Load, LoadCounters};
 use super::pages::{PAGES, THREADS_OF_SAMPLES};
@@ -48,6 +50,11 @@ const PULSE: &str = "SELECT 'calls', '', SUM(COUNT_STAR) \
      SELECT 'wait', EVENT_NAME, SUM_TIMER_WAIT FROM performance_schema.events_waits_summary_global_by_event_name \
      WHERE SUM_TIMER_WAIT > 0 AND EVENT_NAME <> 'idle' AND EVENT_NAME NOT LIKE 'wait/synch/cond/%'";
 
+/// Each moment: its time, the seconds that it represents, and the sessions that were active.
+const ACTIVE: &str = "SELECT UNIX_TIMESTAMP(m.sampled_at), m.seconds, s.active FROM moments AS m \
+     LEFT JOIN (SELECT sampled_at, COUNT(*) AS active FROM samples WHERE connection_id IS NOT NULL \
+     GROUP BY sampled_at) AS s ON s.sampled_at = m.sampled_at ORDER BY m.sampled_at";
+
 /// Who waited for whom: threads, and NULL for a holder that is not known.
 const BLOCKED: &str = "SELECT thread_id, blocker FROM samples WHERE blocker IS NOT NULL \
      UNION SELECT thread_id, blocker FROM blocks";
@@ -73,6 +80,15 @@ pub struct Replay {
 }
 
 impl ReplayOptions {
+    /// A directory, the server in it if there are several, and the end of the first interval.
+    pub fn new(history: PathBuf, server: Option<String>, at: Option<i64>) -> Self {
+        Self {
+            history: Some(history),
+            server,
+            at,
+        }
+    }
+
     /// Whether --history is given.
     pub fn is_given(&self) -> bool {
         self.history.is_some()
@@ -280,6 +296,31 @@ impl Replay {
             active: active.unwrap_or(0.0) / seconds,
             ..load
         }))
+    }
+
+    /// The load in the current interval, with the error of its average active sessions.
+    pub fn average_load(&mut self) -> Result<AverageLoad, QueryError> {
+        let load = self
+            .load()?
+            .ok_or_else(|| QueryError::Refused(self.no_rows_message()))?;
+        let answer = rows(&mut self.session, ACTIVE)?;
+        let mut moments = Moments::default();
+        for row in &answer {
+            let number = |at: usize| row.get(at).and_then(real);
+            let (Some(at), Some(seconds)) = (number(0), number(1)) else {
+                continue;
+            };
+            moments.begin(at, seconds);
+            (0..number(2).unwrap_or(0.0) as u64).for_each(|_| moments.add(()));
+        }
+        match answer.is_empty() {
+            true => Err(QueryError::Refused(format!(
+                "nothing was recorded in the {} s before {} UTC: give another 'at', or more 'seconds'",
+                self.length as f64 / 1000.0,
+                in_utc(self.until)
+            ))),
+            false => Ok(AverageLoad::new(load, &moments, Some(self.until))),
+        }
     }
 
     /// The server and host, for the headline.

@@ -4,6 +4,7 @@
 
 pub mod browser;
 pub mod host;
+pub mod python;
 pub mod server;
 pub mod terminal;
 pub mod weigh;
