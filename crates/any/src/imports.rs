@@ -46,18 +46,18 @@ pub fn replace(imports: &'static [&'static Import]) -> io::Result<()> {
     };
     // The file that runs, also if another one has taken its path by now.
     let program = Path::new("/proc/self/exe");
-    let Some(places) = Imports::of(program, |name| find(name).is_some()) else {
+    let Some(entries) = Imports::of(program, |name| find(name).is_some()) else {
         return Ok(());
     };
     // SAFETY: reads the auxiliary vector.
     let headers = unsafe { libc::getauxval(libc::AT_PHDR) };
-    for place in places.in_memory(headers) {
-        let Some(import) = find(&place.name) else {
+    for entry in entries.in_memory(headers) {
+        let Some(import) = find(&entry.name) else {
             continue;
         };
         // SAFETY: rule 6 (the program's table has an aligned word there).
-        let address = unsafe { &*(place.address as *const AtomicPtr<c_void>) };
-        let real = match place.is_read_only {
+        let address = unsafe { &*(entry.address as *const AtomicPtr<c_void>) };
+        let real = match entry.is_read_only {
             true => Some(address.load(Ordering::Relaxed)),
             // The dynamic linker may write the address at the first call only.
             false => exported(import.name),
@@ -67,8 +67,8 @@ pub fn replace(imports: &'static [&'static Import]) -> io::Result<()> {
         };
         import.real.store(real, Ordering::Relaxed);
         let replace = || address.store((import.replacement)(), Ordering::Release);
-        match place.is_read_only {
-            true => unprotect(place.address, replace)?,
+        match entry.is_read_only {
+            true => unprotect(entry.address, replace)?,
             false => replace(),
         }
     }

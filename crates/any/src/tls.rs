@@ -1,8 +1,8 @@
 //! TLS: to which connection the bytes belong that the program reads and writes by its TLS library.
 //!
-//! Within the program's call, the library reads and writes the connection's socket: by itself, or by a function
-//! of the program's (PostgreSQL). So the first calls, those of the handshake, name the socket. A later call may
-//! return bytes that an earlier one has read from it.
+//! Within the program's call, the library reads and writes the connection's socket: by itself, or by a
+//! function of the program's (PostgreSQL). So the first calls, those of the handshake, name the socket. A
+//! later call may return bytes that an earlier one has read from it.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -38,8 +38,8 @@ pub fn end(interrupted: Option<Call>) -> Option<c_int> {
     CALL.replace(interrupted)?.socket
 }
 
-/// The thread has read or written a connection's socket. Returns the library's connection, if it was a call of
-/// the library.
+/// The thread has read or written a connection's socket. Returns the library's connection, if it was a call
+/// of the library.
 #[inline]
 pub fn record(socket: c_int) -> Option<usize> {
     let ssl = CALL.get()?.ssl;

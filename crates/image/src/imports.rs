@@ -17,17 +17,17 @@ const PAGE_BYTES: u64 = 4096;
 pub struct Imports {
     /// The address of the program headers as linked.
     headers_address: u64,
-    places: Vec<Place>,
+    entries: Vec<Entry>,
 }
 
 /// Where the dynamic linker writes the address of a function.
 #[derive(Debug)]
-pub struct Place {
+pub struct Entry {
     /// The function's name.
     pub name: String,
-    /// The place's address.
+    /// The entry's address.
     pub address: u64,
-    /// Whether the dynamic linker makes the place read-only when it has written the address, which it then
+    /// Whether the dynamic linker makes the entry read-only when it has written the address, which it then
     /// does before the program starts.
     pub is_read_only: bool,
 }
@@ -57,7 +57,7 @@ impl Imports {
             RelocationTarget::Symbol(index) => symbols.symbol_by_index(index).ok()?.name().ok(),
             _ => None,
         };
-        let places = elf
+        let entries = elf
             .dynamic_relocations()?
             .filter_map(|(address, relocation)| {
                 let RelocationFlags::Elf { r_type } = relocation.flags() else {
@@ -67,7 +67,7 @@ impl Imports {
                     return None;
                 }
                 let name = name(relocation.target()).filter(|name| is_wanted(name))?;
-                Some(Place {
+                Some(Entry {
                     name: name.to_owned(),
                     address,
                     is_read_only: read_only.contains(&address),
@@ -75,21 +75,21 @@ impl Imports {
             });
         Some(Self {
             headers_address: header(elf::PT_PHDR)?.p_vaddr(LittleEndian),
-            places: places.collect(),
+            entries: entries.collect(),
         })
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.entries.is_empty()
     }
 
     /// Those of a process that has its program headers at `headers`.
-    pub fn in_memory(self, headers: u64) -> impl Iterator<Item = Place> {
+    pub fn in_memory(self, headers: u64) -> impl Iterator<Item = Entry> {
         let base = headers.wrapping_sub(self.headers_address);
-        self.places.into_iter().map(move |place| Place {
-            address: base.wrapping_add(place.address),
-            ..place
+        self.entries.into_iter().map(move |entry| Entry {
+            address: base.wrapping_add(entry.address),
+            ..entry
         })
     }
 }
@@ -111,11 +111,11 @@ mod tests {
         assert!(!imports.is_empty());
         // SAFETY: reads the auxiliary vector.
         let headers = unsafe { libc::getauxval(libc::AT_PHDR) };
-        for place in imports.in_memory(headers) {
+        for entry in imports.in_memory(headers) {
             // SAFETY: the dynamic linker has written the address of a function there.
-            let address = unsafe { *(place.address as *const usize) };
-            assert_eq!(place.name, "write");
-            assert!(place.is_read_only, "Rust links with -z now");
+            let address = unsafe { *(entry.address as *const usize) };
+            assert_eq!(entry.name, "write");
+            assert!(entry.is_read_only, "Rust links with -z now");
             assert_eq!(address, libc::write as *const () as usize);
         }
     }

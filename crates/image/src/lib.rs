@@ -15,7 +15,7 @@ mod release;
 mod table;
 
 pub use elf::{Image, ImageError, Symbol, unmangled};
-pub use imports::{Imports, Place, imports_tls};
+pub use imports::{Entry, Imports, imports_tls};
 pub use linkage::Linkage;
 pub use preload::{engine_options, report_ignored, unset_preload};
 pub use protocol::{

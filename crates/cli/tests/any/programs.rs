@@ -30,6 +30,13 @@ fn descriptors_processes_threads_and_signals_do_not_mix() {
     let finished = finish(run.arg(library()).arg("--").arg(program));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert_eq!(finished.stdout, "done\n", "{finished:?}");
+    // It does not import SSL_read.
+    assert!(
+        finished
+            .stderr
+            .contains("not commands within scripts, TLS, "),
+        "{finished:?}"
+    );
     let sql = "SELECT SUBSTRING_INDEX(FILE_NAME, '/', -1) AS name, SUM_NUMBER_OF_BYTES_WRITE AS n \
                FROM performance_schema.file_summary_by_instance \
                WHERE FILE_NAME LIKE '%.data' AND FILE_NAME NOT LIKE '%/signal.data' OR FILE_NAME LIKE '%/parent.log'";

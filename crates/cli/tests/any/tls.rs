@@ -1,12 +1,15 @@
-//! TLS: a certificate for servers, and connections for the clients of these tests.
+//! TLS: a certificate for servers, connections for the clients of these tests, and a program that uses it.
 
+use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::support::finish;
+use super::programs::compile;
+use super::support::{Directory, finish};
+use super::{library, rows, statements};
 
 /// Writes `cert.pem` and `key.pem`.
 pub fn create_certificate(directory: &Path) {
@@ -55,4 +58,26 @@ pub fn connect(port: u16, options: &[&str]) -> Option<UnixStream> {
     // It ends with the connection.
     std::thread::spawn(move || openssl.wait());
     Some(stream)
+}
+
+#[test]
+fn nothing_changes_for_a_program_that_uses_tls() {
+    // The dynamic linker resolves functions before the program starts, or when they are called.
+    for binding in ["-Wl,-z,now", "-Wl,-z,lazy"] {
+        let directory = Directory::new("tls");
+        create_certificate(directory.path());
+        let options = ["-l:libssl.so.3", "-l:libcrypto.so.3", binding];
+        // By its name, so that its connections are read.
+        let program = compile(&directory, "tls.c", "memcached", &options);
+        let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+        let finished = finish(run.arg(library()).arg("--").arg(program));
+        assert_eq!(finished.stdout, "done\n", "{binding}: {finished:?}");
+        assert!(!finished.stderr.contains("TLS"), "{finished:?}");
+        let sql = "SELECT EVENT_NAME AS name, COUNT_STAR AS n \
+                   FROM performance_schema.events_statements_summary_global_by_event_name \
+                   WHERE COUNT_STAR > 0";
+        let expected = BTreeMap::from([("statement/memcached/get".to_owned(), 1002)]);
+        let counted = statements(&rows(&directory, &["--segment", "segment"], sql));
+        assert_eq!(counted, expected, "{binding}");
+    }
 }
