@@ -91,6 +91,23 @@ const STATEMENTS: &[&str] = &[
 /// The first words of a statement that are read: a definer and other properties come before an object.
 const MAX_WORDS: usize = 24;
 
+/// The text behind the first words, if one of these statements begins with them: MySQL cannot read on there.
+pub(crate) fn behind_first_words(text: &str) -> Option<&str> {
+    let words = words(text);
+    let known = |name: &&str| {
+        let both = name.split(' ').zip(&words);
+        both.take_while(|(name, word)| name == word).count()
+    };
+    let last = STATEMENTS.iter().map(known).max()?.checked_sub(1)?;
+    // The words of the list are as long in lower case.
+    let mut rest = text;
+    for word in &words[..=last] {
+        let at = rest.to_ascii_uppercase().find(word)?;
+        rest = &rest[at + word.len()..];
+    }
+    Some(rest.trim_start())
+}
+
 /// The name of the statement that a text is, if this server does not have it.
 pub(crate) fn statement(text: &str) -> Option<&'static str> {
     let words = words(text);
@@ -174,6 +191,22 @@ mod tests {
         ] {
             assert_eq!(statement(text), name, "{text}");
         }
+    }
+
+    /// 9.7.4 quotes the text from there on.
+    #[test]
+    fn words_that_begin_no_statement_are_wrong() {
+        for name in STATEMENTS {
+            let words: Vec<&str> = name.split(' ').collect();
+            for n in 1..words.len() {
+                let text = format!("{} klingon x", words[..n].join(" ").to_lowercase());
+                assert_eq!(behind_first_words(&text), Some("klingon x"), "{text}");
+            }
+        }
+        for text in ["SELECT RESET", "KLINGON MASTER", ""] {
+            assert_eq!(behind_first_words(text), None, "{text}");
+        }
+        assert_eq!(behind_first_words(" CHANGE\tMASTER é"), Some("MASTER é"));
     }
 
     #[test]

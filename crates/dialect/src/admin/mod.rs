@@ -82,6 +82,8 @@ pub fn parse(parser: &mut Parser<'_>, series: Series) -> Result<Option<Action>> 
             Action::Flush(what)
         }
         "HELP" => help(parser)?,
+        // sqlparser reads another RESET.
+        "RESET" => return Err(at(&parser.peek_token())),
         "SHUTDOWN" => {
             parser.next_token();
             Action::Shutdown

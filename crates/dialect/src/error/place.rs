@@ -59,6 +59,19 @@ impl Place {
             Self::Near(_) | Self::End(_) => sql.len(),
             Self::Quoted { .. } => return self,
         };
+        Self::from_offset(sql, offset)
+    }
+
+    /// Whether a located place is the first word of a statement.
+    pub(crate) fn is_beginning_of(&self, sql: &str) -> bool {
+        match self {
+            Self::Quoted { text, .. } => !text.is_empty() && sql.trim_start().starts_with(text),
+            _ => false,
+        }
+    }
+
+    /// The text from an offset on.
+    pub(crate) fn from_offset(sql: &str, offset: usize) -> Self {
         Self::Quoted {
             text: sql[offset..]
                 .trim_start()

@@ -4,7 +4,7 @@ mod call;
 mod parameter;
 mod signature;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 pub use self::call::{SqlCall, argument_mut, arguments, name_of};
@@ -68,7 +68,7 @@ pub fn rewrite(call: Function, context: CallContext<'_>) -> Result<Expr> {
         if MISSING.iter().any(|prefix| name.starts_with(prefix)) {
             return Err(Error::unsupported(format!("{}()", name.to_uppercase())));
         }
-        return Err(unknown(&written, context.database));
+        return Err(not_called(&call).unwrap_or_else(|| unknown(&written, context.database)));
     };
     check_plain_arguments(&name, &call)?;
     let windowed = call.over.is_some();
@@ -140,6 +140,17 @@ fn check_plain_arguments(name: &str, call: &Function) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// MySQL's keywords that may be names, but not of functions: a call without quotes is a syntax error.
+const KEYWORDS: &str = include_str!("keywords.txt");
+
+/// 1064 at the parentheses of a call of a keyword.
+fn not_called(call: &Function) -> Option<Error> {
+    let name = call.name.0.first()?.as_ident()?;
+    let is_name = |word: &str| word.eq_ignore_ascii_case(&name.value);
+    let is_keyword = name.quote_style.is_none() && KEYWORDS.split_whitespace().any(is_name);
+    is_keyword.then_some(Error::Syntax(Place::At(name.span.end)))
 }
 
 fn unknown(name: &str, database: Option<&str>) -> Error {

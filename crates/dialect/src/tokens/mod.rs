@@ -476,19 +476,15 @@ fn explain_format(tokens: &mut [TokenWithSpan]) -> Result<()> {
     }
 }
 
-/// Replaces CREATE SCHEMA by its synonym CREATE DATABASE, and takes out [DEFAULT] ENCRYPTION = 'N', which dumps of
-/// MySQL 8.0.16 and later have.
+/// Reads CREATE SCHEMA as CREATE DATABASE, and without the [DEFAULT] ENCRYPTION = 'N' that dumps have.
 fn create_database(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
-    match &mut tokens[..] {
-        [create, word, ..] if is(&create.token, "CREATE") && is(&word.token, "SCHEMA") => {
-            word.token = Token::make_keyword("DATABASE");
-        }
-        [create, word, ..] if is(&create.token, "CREATE") && is(&word.token, "DATABASE") => {}
-        _ => return Ok(()),
-    }
-    let Some(at) = tokens.iter().position(|t| is(&t.token, "ENCRYPTION")) else {
+    let starts = |i: usize, word: &str| tokens.get(i).is_some_and(|t| is(&t.token, word));
+    if !starts(0, "CREATE") || !(starts(1, "DATABASE") || starts(1, "SCHEMA")) {
         return Ok(());
-    };
+    }
+    tokens[1].token = Token::make_keyword("DATABASE");
+    let at = tokens.iter().position(|t| is(&t.token, "ENCRYPTION"));
+    let Some(at) = at else { return Ok(()) };
     let token = |i: usize| tokens.get(i).map(|t| &t.token);
     let value = at + 1 + usize::from(token(at + 1) == Some(&Token::Eq));
     match token(value) {

@@ -6,7 +6,7 @@ mod maintain;
 mod program;
 mod statement;
 
-use crate::error::{Error, Result, near};
+use crate::error::{Error, Place, Result, near};
 use sqlparser::ast::{Expr, SelectItem};
 
 use tare_mysql::series::Series;
@@ -41,7 +41,20 @@ fn explained(error: Error, text: &str) -> Error {
     };
     match missing {
         Some(statement) => Error::unsupported(statement),
-        None => error.located_in(text),
+        None => located(error, text),
+    }
+}
+
+/// A syntax error with its place: behind the first words, if MySQL has statements that begin with them.
+fn located(error: Error, text: &str) -> Error {
+    match error.located_in(text) {
+        Error::Syntax(place) if place.is_beginning_of(text) => {
+            let rest = absent::behind_first_words(text);
+            Error::Syntax(rest.map_or(place, |rest| {
+                Place::from_offset(text, text.len() - rest.len())
+            }))
+        }
+        error => error,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who may set a variable, and to which values.
 
 use super::Scope;
-use super::modes::modes;
+use super::modes::{modes, modes_of_bits};
 use super::record::{Settable, Type, Variable};
 use crate::charset;
 use crate::date::Zone;
@@ -101,7 +101,15 @@ impl Variable {
             }
             Type::Number if !is_integer(value, &text) => return Err(self.wrong_type()),
             Type::Real if text.parse::<f64>().is_err() => return Err(self.wrong_type()),
-            Type::Modes(more) => return modes(&text, more).map_err(|mode| self.wrong(mode)),
+            Type::Modes(more) => {
+                let Value::Int(bits) = value else {
+                    return modes(&text, more).map_err(|mode| self.wrong(mode));
+                };
+                return modes_of_bits(bits as u64).map_err(|removed| match removed {
+                    0 => self.wrong(&text),
+                    _ => removed_modes(removed),
+                });
+            }
             _ => {}
         }
         if name.starts_with("character_set_") {
@@ -195,6 +203,11 @@ impl Variable {
             ),
         )
     }
+}
+
+/// 3899.
+fn removed_modes(bits: u64) -> SqlError {
+    SqlError::new(3899, format!("sql_mode=0x{bits:08x} is not supported."))
 }
 
 /// Whether a value is an integer. One that does not fit into an `i64` comes as its text.

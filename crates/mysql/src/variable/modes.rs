@@ -6,7 +6,7 @@ const MODES: &[&str] = &[
     "PIPES_AS_CONCAT",
     "ANSI_QUOTES",
     "IGNORE_SPACE",
-    "",
+    "NOT_USED",
     "ONLY_FULL_GROUP_BY",
     "NO_UNSIGNED_SUBTRACTION",
     "NO_DIR_IN_CREATE",
@@ -47,9 +47,6 @@ const UNSUPPORTED: [&str; 2] = ["NO_BACKSLASH_ESCAPES", "HIGH_NOT_PRECEDENCE"];
 /// # Errors
 /// The first mode that is unknown or unsupported.
 pub fn modes<'t>(text: &'t str, more: &[&'static str]) -> Result<String, &'t str> {
-    if let Ok(bits) = text.parse::<u64>() {
-        return modes_of_bits(bits).ok_or(text);
-    }
     let mut all: Vec<&str> = Vec::new();
     let mut add = |mode: &'static str| {
         if !all.contains(&mode) {
@@ -90,14 +87,20 @@ pub fn modes<'t>(text: &'t str, more: &[&'static str]) -> Result<String, &'t str
 }
 
 /// [`modes`] of a number.
-fn modes_of_bits(bits: u64) -> Option<String> {
+///
+/// # Errors
+/// The bits of modes that MySQL no longer has; 0 if a bit or its mode is unknown or unsupported.
+pub fn modes_of_bits(bits: u64) -> Result<String, u64> {
     if bits >> MODES.len() != 0 {
-        return None;
+        return Err(0);
     }
     let set = MODES.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1);
-    let names: Vec<&str> = set.map(|(_, name)| *name).collect();
-    (!names.contains(&"")).then_some(())?;
-    modes(&names.join(","), &[]).ok()
+    let (removed, set): (Vec<_>, Vec<_>) = set.partition(|(_, name)| name.is_empty());
+    if !removed.is_empty() {
+        return Err(removed.iter().map(|(i, _)| 1 << i).sum());
+    }
+    let names: Vec<&str> = set.iter().map(|(_, name)| **name).collect();
+    modes(&names.join(","), &[]).map_err(|_| 0)
 }
 
 /// The warnings that MySQL gives of modes that were set: code and message.
@@ -140,12 +143,21 @@ mod tests {
         );
         assert_eq!(modes("NO_ZERO_DATE, NONSENSE", &[]), Err("NONSENSE"));
         // As numbers: 9.7.4 has the same values.
-        assert_eq!(list("0"), "");
-        assert_eq!(list("2097184"), "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES");
-        assert_eq!(list("262144"), list("ANSI"));
-        assert_eq!(list("134217728"), list("TRADITIONAL"));
-        for refused in ["256", "1048576", "8589934592"] {
-            assert_eq!(modes(refused, &[]), Err(refused));
+        let of_bits = |bits| modes_of_bits(bits).expect("modes");
+        assert_eq!(of_bits(0), "");
+        assert_eq!(of_bits(2_097_184), "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES");
+        assert_eq!(of_bits(1 << 18), list("ANSI"));
+        assert_eq!(of_bits(1 << 27), list("TRADITIONAL"));
+        assert_eq!(modes("1", &[]), Err("1"));
+        for (bits, removed) in [
+            (256, 256),
+            (257, 256),
+            ((1 << 32) - 1, 0x1003_ff00),
+            (1 << 20, 0),
+            (1 << 33, 0),
+            (u64::MAX, 0),
+        ] {
+            assert_eq!(modes_of_bits(bits), Err(removed), "{bits}");
         }
     }
 

@@ -55,6 +55,7 @@ pub fn alter(
     name: &TableName,
     operations: &[AlterOperation],
 ) -> Result<u64> {
+    check_options(session, operations)?;
     let old = table::require(&mut session.connections, name)?;
     if old.view.is_some() {
         return Err(SqlError::new(
@@ -75,7 +76,7 @@ pub fn alter(
     def.settle();
     def.check_indexes()?;
     constraint::check_names(session.connections.own()?, &name.database, &old, &def)?;
-    engine::check_altered(session, &def)?;
+    engine::warn_of_unknown(session, &def);
     default::settle(session, &mut def, Some(&old))?;
     let to = TableName {
         database: name.database.clone(),
@@ -113,6 +114,17 @@ pub fn alter(
         let copies = retyped || constraint::copies_rows(&old, &def);
         Ok(if copies { rows } else { 0 })
     })
+}
+
+/// Checks what MySQL checks before it opens the table: character sets, collations and the engine.
+fn check_options(session: &Session, operations: &[AlterOperation]) -> Result<()> {
+    let mut named = TableDef::default();
+    for operation in operations {
+        if let AlterOperation::Options(options) | AlterOperation::Convert(options) = operation {
+            named.apply_options(options)?;
+        }
+    }
+    engine::check(session, &named)
 }
 
 /// Whether two definitions are the same table in SQLite.

@@ -26,16 +26,34 @@ const OF_MARIADB: &[&str] = &["Aria", "SEQUENCE"];
 
 /// 1286 if the engine of a new table is unknown; without NO_ENGINE_SUBSTITUTION a warning.
 pub fn check_created(session: &Session, def: &TableDef) -> Result<()> {
-    if !check(session, def)? {
+    check(session, def)?;
+    if warn_of_unknown(session, def) {
         let message = format!("Using storage engine {OWN} for table '{}'", def.name);
         session.state.warnings.add("Warning", 1266, message);
     }
     Ok(())
 }
 
-/// The same of ALTER TABLE, where the table keeps its engine.
-pub fn check_altered(session: &Session, def: &TableDef) -> Result<()> {
-    check(session, def).map(|_| ())
+/// 1286 if a definition has an unknown engine, unless sql_mode allows another one in its place.
+pub fn check(session: &Session, def: &TableDef) -> Result<()> {
+    let sql_mode = session.state.text("sql_mode").unwrap_or_default();
+    let is_required = |mode: &str| mode == "NO_ENGINE_SUBSTITUTION";
+    match &def.engine {
+        Some(engine) if sql_mode.split(',').any(is_required) => check_name(session, engine),
+        _ => Ok(()),
+    }
+}
+
+/// Warns if a definition has an unknown engine, and returns whether it has.
+pub fn warn_of_unknown(session: &Session, def: &TableDef) -> bool {
+    let engine = def.engine.as_deref();
+    let checked = engine.map_or(Ok(()), |engine| check_name(session, engine));
+    let is_unknown = checked.is_err();
+    if let Err(unknown) = checked {
+        let warnings = &session.state.warnings;
+        warnings.add("Warning", unknown.code, unknown.message);
+    }
+    is_unknown
 }
 
 /// 1286 if an engine is unknown.
@@ -49,26 +67,4 @@ pub fn check_name(session: &Session, engine: &str) -> Result<()> {
             format!("Unknown storage engine '{engine}'"),
         )),
     }
-}
-
-/// Whether the engine is known, or none is named.
-fn check(session: &Session, def: &TableDef) -> Result<bool> {
-    let Some(engine) = &def.engine else {
-        return Ok(true);
-    };
-    let Err(unknown) = check_name(session, engine) else {
-        return Ok(true);
-    };
-    let sql_mode = session.state.text("sql_mode").unwrap_or_default();
-    if sql_mode
-        .split(',')
-        .any(|mode| mode == "NO_ENGINE_SUBSTITUTION")
-    {
-        return Err(unknown);
-    }
-    session
-        .state
-        .warnings
-        .add("Warning", unknown.code, unknown.message);
-    Ok(false)
 }

@@ -147,7 +147,7 @@ fn set_values_are_stored_as_mysql_stores_them() {
         ("optimizer_switch", "'mrr=off,mrr=on'", 1231),
         ("session_track_gtids", "'ON'", 1231),
         ("session_track_gtids", "3", 1231),
-        ("sql_mode", "256", 1231),
+        ("sql_mode", "256", 3899),
         ("collation_connection", "'x'", 1273),
         ("last_insert_id", "DEFAULT", 1230),
     ] {
