@@ -1,5 +1,6 @@
 //! How a session's sql_mode has statements read.
 
+use tare_mysql::date::argument::DateMode;
 use tare_mysql::series::Series;
 
 /// How a session's sql_mode has statements read.
@@ -17,6 +18,8 @@ pub struct Mode {
     pub found_rows: bool,
     /// The time zone is another one than UTC, in which TIMESTAMPs are stored.
     pub zoned: bool,
+    /// The dates that literals may have.
+    pub dates: DateMode,
     /// Which `/*!NNNNN ... */` are read.
     pub series: Series,
 }
@@ -35,6 +38,7 @@ impl Mode {
             full_group_by: ansi || has("ONLY_FULL_GROUP_BY"),
             found_rows: false,
             zoned: false,
+            dates: DateMode::of(sql_mode),
             series: Series::default(),
         }
     }

@@ -37,11 +37,15 @@ pub(crate) static HELPERS: &[Helper] = &[
 /// The result for a value that does not fit: an error in strict mode, and otherwise a warning and another
 /// value.
 fn misfit(ctx: &Call<'_>, error: SqlError, instead: Value) -> Answer {
-    if matches!(ctx.get_raw(2), ValueRef::Integer(1)) {
+    if is_strict(ctx) {
         return Err(raise(error));
     }
     ctx.session.warn(error.code, &error.message);
     Ok(instead)
+}
+
+fn is_strict(ctx: &Call<'_>) -> bool {
+    matches!(ctx.get_raw(2), ValueRef::Integer(1))
 }
 
 fn column(ctx: &Call<'_>) -> String {

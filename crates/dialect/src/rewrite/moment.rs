@@ -2,16 +2,17 @@
 //! literals and values with another number of digits are converted to it.
 
 use mysql_common::constants::ColumnType;
-use sqlparser::ast::{Expr, Value};
-use tare_mysql::date::read::{date_and_time, time_of};
-use tare_mysql::date::time_text_with;
+use sqlparser::ast::{DataType, Expr, TypedString, Value};
+use tare_mysql::date::argument::{DateMode, MAX_TIME_MICROS};
+use tare_mysql::date::read::{date_and_time, date_parts, time_of};
+use tare_mysql::date::{rounded, time_text_with};
 use tare_mysql::error::SqlError;
 use tare_mysql::wire::column::WireType;
 
 use super::exact::Class;
 use super::exact::compare::operands;
 use super::rewriter::{Conversion, Rewriter};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use crate::{node, types};
 
 /// A literal's text, and whether it is a number.
@@ -46,6 +47,49 @@ fn alike(text: &str, code: ColumnType, digits: i64) -> Option<String> {
     let unit = 10i64.pow(6 - digits.clamp(0, 6) as u32);
     let digits = if moment.micros % unit == 0 { digits } else { 6 };
     Some(moment.text_with(digits))
+}
+
+/// The text of a literal such as `DATE'2026-01-01'`; 1525 if it is none of its type.
+pub(super) fn typed_literal(typed: &TypedString, dates: DateMode) -> Result<Expr> {
+    let expr = Expr::Value(typed.value.clone());
+    let Some((text, false)) = literal(&expr) else {
+        return Err(near(&expr));
+    };
+    let digits = types::fraction_of_text(text).into();
+    let date = || date_parts(text).filter(|parts| dates.allows(parts));
+    let (kind, canonical) = match typed.data_type {
+        DataType::Date => {
+            let date = date().filter(|parts| !parts.has_time);
+            ("DATE", date.map(|parts| parts.date_text()))
+        }
+        DataType::Time(..) => {
+            let is_date = date_parts(text).is_some_and(|parts| parts.has_time);
+            let time = time_of(text).map(|micros| rounded(micros, digits));
+            let time = time.filter(|micros| !is_date && micros.abs() <= MAX_TIME_MICROS);
+            ("TIME", time.map(|micros| time_text_with(micros, digits)))
+        }
+        _ if has_offset(text) => {
+            return Err(Error::unsupported("TIMESTAMP with a time zone offset"));
+        }
+        _ => {
+            let moment = date().filter(|parts| parts.has_time);
+            ("DATETIME", moment.and_then(|parts| parts.text_with(digits)))
+        }
+    };
+    let incorrect = || SqlError::new(1525, format!("Incorrect {kind} value: '{text}'")).into();
+    canonical
+        .map(|text| node::text(&text))
+        .ok_or_else(incorrect)
+}
+
+/// Whether a date and time ends with an offset from UTC: `+02:00`.
+fn has_offset(text: &str) -> bool {
+    let offset = text.rfind(['+', '-']).map(|at| text.split_at(at));
+    offset.is_some_and(|(time, offset)| {
+        offset.len() == 6
+            && offset.as_bytes()[3] == b':'
+            && date_parts(time).is_some_and(|parts| parts.has_time)
+    })
 }
 
 impl Rewriter<'_> {

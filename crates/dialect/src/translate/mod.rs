@@ -195,10 +195,16 @@ fn read_plan(
 }
 
 /// Translates an expression of SET or KILL.
-pub fn expression(expr: Expr, database: Option<&str>, schema: &mut dyn Schema) -> Result<Sql> {
-    let text = format!("SELECT {expr}");
+pub fn expression(
+    expr: Expr,
+    database: Option<&str>,
+    mode: Mode,
+    schema: &mut dyn Schema,
+) -> Result<Sql> {
+    // The column's name is not used, and SQLite's text ends at a zero byte.
+    let text = format!("SELECT {expr}").replace('\0', "");
     let query = query::query(query::select(vec![SelectItem::UnnamedExpr(expr)]));
-    Rewriter::new(database, schema, Mode::default()).query(query, &text)
+    Rewriter::new(database, schema, mode).query(query, &text)
 }
 
 /// SQLite's text for the condition of a SHOW, over the columns of its rows.

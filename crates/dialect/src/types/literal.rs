@@ -37,10 +37,7 @@ pub(super) fn fraction_of(expr: &Expr, t: &WireType) -> u8 {
     if let Some(text) = literal_text(expr)
         && text.starts_with(|c: char| c.is_ascii_digit() || c == '-')
     {
-        let fraction = text.rsplit_once('.');
-        return fraction.map_or(0, |(_, f)| {
-            f.bytes().take_while(u8::is_ascii_digit).count().min(6) as u8
-        });
+        return fraction_of_text(text);
     }
     match t.code {
         MYSQL_TYPE_NULL => 0,
@@ -49,6 +46,14 @@ pub(super) fn fraction_of(expr: &Expr, t: &WireType) -> u8 {
         _ if super::kind::is_integer(t) => 0,
         _ => 6,
     }
+}
+
+/// Fractional digits of a text.
+pub(crate) fn fraction_of_text(text: &str) -> u8 {
+    let fraction = text.rsplit_once('.');
+    fraction.map_or(0, |(_, f)| {
+        f.bytes().take_while(u8::is_ascii_digit).count().min(6) as u8
+    })
 }
 
 /// The unit of an interval.

@@ -21,6 +21,7 @@ pub use self::definition::{definition_from_wire, definition_of};
 pub use self::kind::{
     digits, fixed, is_nullable, is_number, is_temporal, is_text, nullable, operand, unmarked,
 };
+pub(crate) use self::literal::fraction_of_text;
 pub use self::literal::{is_interval, of_cast};
 pub use self::parameter::{Parameter, of_parameter};
 pub use self::stored::{of_aggregate, of_union, stored, without_keys};

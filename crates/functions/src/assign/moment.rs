@@ -1,24 +1,85 @@
 //! DATE, DATETIME, TIMESTAMP, TIME and YEAR.
 
-use tare_mysql::date::read::{date_and_time, time_of};
+use std::borrow::Cow;
+use std::cell::Cell;
 
-use super::{incorrect, out_of_range, truncated};
+use tare_mysql::date::argument::{DateMode, Parts};
+use tare_mysql::date::read::{date_parts, time_of};
+
+use super::{column, incorrect, is_strict, misfit, out_of_range, truncated};
 use crate::prelude::*;
 
-/// Converts to a date of the calendar.
+/// What a date column gets.
+enum Converted {
+    /// The column's text.
+    Value(String),
+    /// In strict mode an error. Otherwise the text of the value's part that is a date is stored.
+    Part(String),
+    /// In strict mode an error: no clock shows the time. Otherwise the text of the next time is stored.
+    Skipped(String),
+    /// In strict mode an error: the column cannot have the date. Otherwise the zero date is stored.
+    OutOfRange,
+    /// The same for a value that is no date.
+    None,
+}
+
+impl Converted {
+    /// The text of a value that has been read, completely or up to something else.
+    fn of(value: &str, text_of: impl Fn(Parts) -> Option<String>) -> Self {
+        match (date_parts(value), Parts::of_text(value)) {
+            (Some(parts), _) => text_of(parts).map_or(Self::OutOfRange, Self::Value),
+            (None, Some(part)) => text_of(part).map_or(Self::None, Self::Part),
+            (None, None) => Self::None,
+        }
+    }
+
+    fn store(self, ctx: &Call<'_>, kind: &str, zero: &str) -> Answer {
+        let instead = match self {
+            Self::Value(text) => return Ok(Value::Text(text)),
+            Self::Part(ref text) | Self::Skipped(ref text) => text,
+            Self::OutOfRange | Self::None => zero,
+        };
+        let instead = Value::Text(instead.to_owned());
+        match self {
+            _ if is_strict(ctx) => incorrect(ctx, 1292, kind, instead),
+            Self::OutOfRange => out_of_range(ctx, instead),
+            Self::Skipped(_) => {
+                let message = format!(
+                    "Invalid TIMESTAMP value in column '{}' at row 1",
+                    column(ctx)
+                );
+                misfit(ctx, SqlError::new(1299, message), instead)
+            }
+            _ => truncated(ctx, instead),
+        }
+    }
+}
+
+/// The text of a date. The number 0 is the zero date.
+fn date_text<'c>(ctx: &'c Call<'_>) -> Option<Cow<'c, str>> {
+    match ctx.get_raw(0) {
+        ValueRef::Integer(0) => Some("0000-00-00".into()),
+        _ => text(ctx, 0),
+    }
+}
+
+/// Converts to a date that the mode allows.
 pub(super) fn to_date(ctx: &Call<'_>) -> Answer {
-    let Some(value) = text(ctx, 0) else {
+    let Some(value) = date_text(ctx) else {
         return Ok(Value::Null);
     };
     // The value is rounded to seconds first: the last half second of a day belongs to the next day.
-    let rounded = date_and_time(&value).map(|d| {
-        let micros = time::rounded(d.micros, 0);
-        DateTime::from_total((d.days * 86_400_000_000) + micros, true)
-    });
-    match rounded.filter(|d| d.civil().0 <= 9999) {
-        Some(moment) => Ok(Value::Text(moment.date_text())),
-        None => incorrect(ctx, 1292, "date", Value::Text("0000-00-00".into())),
-    }
+    let text_of = |parts: Parts| {
+        let text = allowed(ctx, &parts)?.text_with(0)?;
+        Some(text[..10].to_owned())
+    };
+    Converted::of(&value, text_of).store(ctx, "date", "0000-00-00")
+}
+
+/// A date that the mode allows.
+fn allowed<'a>(ctx: &Call<'_>, parts: &'a Parts) -> Option<&'a Parts> {
+    let is_allowed = parts.is_in_calendar() || DateMode::of(&ctx.session.sql_mode()).allows(parts);
+    is_allowed.then_some(parts)
 }
 
 /// The range of TIMESTAMP in UTC.
@@ -27,37 +88,35 @@ const TIMESTAMPS: [&str; 2] = ["1970-01-01 00:00:01", "2038-01-19 03:14:08"];
 /// Converts to a date and time with so many fractional digits. If the last argument is 1, it becomes a
 /// TIMESTAMP: the value is converted from the session's time zone to UTC; if it is 2, the value is in UTC.
 pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
-    let Some(value) = text(ctx, 0) else {
+    let Some(value) = date_text(ctx) else {
         return Ok(Value::Null);
     };
     let digits = int(ctx, 3).unwrap_or(0);
-    let rounded = date_and_time(&value).map(|d| {
-        let micros = time::rounded(d.micros, digits);
-        DateTime::from_total((d.days * 86_400_000_000) + micros, true)
-    });
     let kind = int(ctx, 4).unwrap_or(0);
-    let rounded = match kind {
-        1 => rounded.map(|d| {
+    let skipped = Cell::new(false);
+    let text_of = |parts: Parts| match kind {
+        0 => allowed(ctx, &parts)?.text_with(digits),
+        _ if parts.is_zero() && parts.micros == 0 => allowed(ctx, &parts)?.text_with(digits),
+        _ => {
+            let moment = parts.moment()?;
+            let moment = DateTime::from_total(time::rounded(moment.total(), digits), true);
             let zone = ctx.session.zone();
-            if zone.is_utc() { d } else { zone.utc(d) }
-        }),
-        _ => rounded,
-    };
-    let fits = |d: &DateTime| {
-        let text = d.text_with(0);
-        let within = TIMESTAMPS[0] <= text.as_str() && text.as_str() < TIMESTAMPS[1];
-        d.civil().0 <= 9999 && (within || kind == 0)
-    };
-    match rounded.filter(fits) {
-        Some(moment) => Ok(Value::Text(moment.text_with(digits))),
-        None => {
-            let zero = match digits {
-                0 => "0000-00-00 00:00:00".to_owned(),
-                n => format!("0000-00-00 00:00:00.{}", "0".repeat(n as usize)),
+            let (moment, is_skipped) = match kind == 2 || zone.is_utc() {
+                true => (moment, false),
+                false => zone.utc_or_gap(moment),
             };
-            incorrect(ctx, 1292, "datetime", Value::Text(zero))
+            skipped.set(is_skipped);
+            let seconds = moment.text_with(0);
+            let fits = TIMESTAMPS[0] <= seconds.as_str() && seconds.as_str() < TIMESTAMPS[1];
+            fits.then(|| moment.text_with(digits))
         }
-    }
+    };
+    let zero = Parts::default().text_with(digits).unwrap_or_default();
+    let converted = match Converted::of(&value, text_of) {
+        Converted::Value(text) if skipped.get() => Converted::Skipped(text),
+        converted => converted,
+    };
+    converted.store(ctx, "datetime", &zero)
 }
 
 /// Converts to a time, rounded to so many fractional digits.

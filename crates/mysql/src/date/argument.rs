@@ -1,7 +1,7 @@
 //! What a function reads as a date or a time: texts with anything behind them, numbers, and dates of which a part
 //! is zero.
 
-use super::{DAY_US, DateTime, days_from_civil, days_in_month, short};
+use super::{DAY_US, DateTime, days_from_civil, days_in_month, rounded, short, time_text_with};
 
 /// The longest TIME: 838:59:59.
 pub const MAX_TIME_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * 1_000_000;
@@ -17,18 +17,58 @@ pub struct Parts {
     pub has_time: bool,
 }
 
+/// Which dates outside of the calendar a sql_mode allows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DateMode {
+    /// NO_ZERO_DATE is not set: `0000-00-00`.
+    zero: bool,
+    /// NO_ZERO_IN_DATE is not set: `2026-00-10`.
+    zero_in_date: bool,
+    /// ALLOW_INVALID_DATES: `2026-02-30`.
+    invalid: bool,
+}
+
+impl DateMode {
+    /// Out of the text of @@sql_mode.
+    pub fn of(sql_mode: &str) -> Self {
+        let has = |name: &str| sql_mode.split(',').any(|mode| mode == name);
+        Self {
+            zero: !has("NO_ZERO_DATE"),
+            zero_in_date: !has("NO_ZERO_IN_DATE"),
+            invalid: has("ALLOW_INVALID_DATES"),
+        }
+    }
+
+    /// Whether the mode allows a date.
+    pub fn allows(self, parts: &Parts) -> bool {
+        let (_, month, day) = parts.date;
+        match parts.is_in_calendar() {
+            true => true,
+            false if parts.is_zero() => self.zero,
+            false if month == 0 || day == 0 => self.zero_in_date,
+            false => self.invalid,
+        }
+    }
+}
+
 impl Parts {
     /// A day of the calendar, or one with a zero as its month or day, and a time of the clock.
     fn checked(date: (i64, i64, i64), clock: (i64, i64, i64), fraction: i64) -> Option<Self> {
+        let parts = Self::of_clock(date, clock, fraction)?;
+        let (_, month, day) = date;
+        (month == 0 || day == 0 || parts.is_in_calendar()).then_some(parts)
+    }
+
+    /// The same, and also a day that its month has not.
+    pub(super) fn of_clock(
+        date: (i64, i64, i64),
+        clock: (i64, i64, i64),
+        fraction: i64,
+    ) -> Option<Self> {
         let ((year, month, day), (hour, minute, second)) = (date, clock);
-        let last = if month == 0 {
-            31
-        } else {
-            days_in_month(year, month.min(12))
-        };
         let fits = (0..=9999).contains(&year)
             && (0..=12).contains(&month)
-            && (0..=last).contains(&day)
+            && (0..=31).contains(&day)
             && (0..24).contains(&hour)
             && (0..60).contains(&minute)
             && (0..60).contains(&second);
@@ -39,11 +79,16 @@ impl Parts {
         })
     }
 
-    /// The moment; `None` if the month or the day is zero.
+    /// Whether it is a day of the calendar.
+    pub fn is_in_calendar(&self) -> bool {
+        let (year, month, day) = self.date;
+        month > 0 && (1..=days_in_month(year, month)).contains(&day)
+    }
+
+    /// The moment; `None` if it is not in the calendar.
     pub fn moment(&self) -> Option<DateTime> {
         let (year, month, day) = self.date;
-        let is_day = month > 0 && day > 0;
-        is_day.then(|| {
+        self.is_in_calendar().then(|| {
             let total = days_from_civil(year, month, day) * DAY_US + self.micros;
             DateTime::from_total(total, self.has_time)
         })
@@ -58,6 +103,17 @@ impl Parts {
     pub fn date_text(&self) -> String {
         let (year, month, day) = self.date;
         format!("{year:04}-{month:02}-{day:02}")
+    }
+
+    /// `2026-00-10 08:09:10`, rounded to so many digits behind the second; `None` if the next day is no date.
+    pub fn text_with(&self, digits: i64) -> Option<String> {
+        if let Some(moment) = self.moment() {
+            let rounded = DateTime::from_total(rounded(moment.total(), digits), true);
+            return (rounded.civil().0 <= 9999).then(|| rounded.text_with(digits));
+        }
+        let time = rounded(self.micros, digits);
+        let clock = time_text_with(time, digits);
+        (time < DAY_US).then(|| format!("{} {clock}", self.date_text()))
     }
 
     /// Reads a number: YYMMDD, YYYYMMDD, YYMMDDhhmmss or YYYYMMDDhhmmss.

@@ -1,6 +1,7 @@
 //! What MySQL reads as a date or a time on its way into a column.
 
-use super::{DateTime, days_from_civil, days_in_month, short};
+use super::argument::Parts;
+use super::{DateTime, short};
 
 /// Microseconds of a fraction's digits; the seventh decides how they are rounded.
 fn micros(digits: &str) -> Option<i64> {
@@ -22,33 +23,25 @@ fn year(digits: &str) -> Option<i64> {
     })
 }
 
-/// Year, month, day, hour, minute, second and microsecond that are in the calendar and on the clock.
+/// Year, month, day, hour, minute, second and microsecond that are on the clock.
 fn checked(
     date: (i64, i64, i64),
     time: (i64, i64, i64),
     micros: i64,
     has_time: bool,
-) -> Option<DateTime> {
-    let ((year, month, day), (hour, minute, second)) = (date, time);
-    let fits = (0..=9999).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=days_in_month(year, month)).contains(&day)
-        && (0..24).contains(&hour)
-        && (0..60).contains(&minute)
-        && (0..60).contains(&second);
-    fits.then(|| {
-        let seconds = (hour * 60 + minute) * 60 + second;
-        let micros = seconds * 1_000_000 + micros;
-        // A fraction may have been rounded up to the next day.
-        DateTime::from_total(
-            days_from_civil(year, month, day) * super::DAY_US + micros,
-            has_time,
-        )
-    })
+) -> Option<Parts> {
+    let parts = Parts::of_clock(date, time, micros)?;
+    Some(Parts { has_time, ..parts })
 }
 
-/// A date with or without a time: `2020-1-6`, `2020/01/06 1:2:3.5`, `20200106`, `200106010203`.
+/// A date with or without a time that is in the calendar.
 pub fn date_and_time(text: &str) -> Option<DateTime> {
+    date_parts(text)?.moment()
+}
+
+/// A date with or without a time: `2020-1-6`, `2020/01/06 1:2:3.5`, `20200106`, `200106010203`. Its month and
+/// day may be zero, and its day up to 31 in each month.
+pub fn date_parts(text: &str) -> Option<Parts> {
     let text = short(text)?;
     let (main, fraction) = match text.rfind('.') {
         Some(at) if text[..at].contains(':') || text[..at].len() >= 12 => {
@@ -92,7 +85,10 @@ pub fn date_and_time(text: &str) -> Option<DateTime> {
     if parts.len() < 3 {
         return None;
     }
-    let date = (year(parts[0])?, number(1)?, number(2)?);
+    let mut date = (year(parts[0])?, number(1)?, number(2)?);
+    if date == (2000, 0, 0) && parts[0].len() <= 2 {
+        date = (0, 0, 0);
+    }
     checked(
         date,
         (number(3)?, number(4)?, number(5)?),
@@ -102,7 +98,7 @@ pub fn date_and_time(text: &str) -> Option<DateTime> {
 }
 
 /// A text that has only digits: YYMMDD, YYYYMMDD, YYMMDDhhmmss or YYYYMMDDhhmmss. A number has no leading zeros.
-fn digits(text: &str, fraction: i64) -> Option<DateTime> {
+fn digits(text: &str, fraction: i64) -> Option<Parts> {
     let padded = match text.len() {
         5 | 7 | 11 | 13 => format!("0{text}"),
         _ => text.to_owned(),
@@ -129,7 +125,7 @@ fn digits(text: &str, fraction: i64) -> Option<DateTime> {
 /// A time in microseconds: `1:02:03.5`, `-25:00`, `2 10:00:00`, `10203`; of a date and time, its time.
 pub fn time_of(text: &str) -> Option<i64> {
     let text = short(text)?;
-    if let Some(datetime) = date_and_time(text)
+    if let Some(datetime) = date_parts(text)
         && datetime.has_time
         && !text.starts_with('-')
         && text.len() >= 12

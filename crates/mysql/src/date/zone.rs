@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use jiff::civil;
-use jiff::tz::{Offset, TimeZone};
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 use super::DateTime;
 
@@ -77,8 +77,14 @@ impl Zone {
         Some(self.local(DateTime::parse(utc)?).text_with(digits as i64))
     }
 
-    /// A time of this zone in UTC. If a clock shows it twice, the first one; if a clock skips it, as much later.
+    /// A time of this zone in UTC. If a clock shows it twice, the first one; if a clock skips it, the moment
+    /// of the skip.
     pub fn utc(&self, local: DateTime) -> DateTime {
+        self.utc_or_gap(local).0
+    }
+
+    /// The same, and whether a clock skips it.
+    pub fn utc_or_gap(&self, local: DateTime) -> (DateTime, bool) {
         let (year, month, day) = local.civil();
         let (hour, minute, second, micros) = local.clock();
         let small = |n: i64| i8::try_from(n).ok();
@@ -94,12 +100,25 @@ impl Zone {
             )
             .ok()
         })();
-        let timestamp = at.and_then(|at| self.0.to_timestamp(at).ok());
-        match timestamp {
-            Some(timestamp) => DateTime::from_total(timestamp.as_microsecond(), true),
-            // No day of the calendar: a zero date stays one.
-            None => local,
+        let Some(at) = at.map(|at| self.0.to_ambiguous_timestamp(at)) else {
+            return (local, false);
+        };
+        if let AmbiguousOffset::Gap { after, .. } = at.offset() {
+            // By the offset after the gap, the time is before it.
+            let before = local.total().div_euclid(1_000_000) - i64::from(after.seconds());
+            let gap = Timestamp::from_second(before).ok();
+            let gap = gap.and_then(|before| self.0.following(before).next());
+            return gap.map_or((local, true), |gap| {
+                let total = gap.timestamp().as_microsecond() + micros;
+                (DateTime::from_total(total, true), true)
+            });
         }
+        let utc = at.earlier();
+        // No day of the calendar: a zero date stays one.
+        let utc = utc.map_or(local, |utc| {
+            DateTime::from_total(utc.as_microsecond(), true)
+        });
+        (utc, false)
     }
 }
 
@@ -173,9 +192,12 @@ mod tests {
             "2026-10-25 00:30:00"
         );
         assert_eq!(
-            zone.utc(at("2026-03-29 02:30:00")).text(),
-            "2026-03-29 01:30:00"
+            zone.utc_or_gap(at("2026-03-29 02:59:59.5")),
+            (at("2026-03-29 01:00:00.5"), true)
         );
+        for there in ["2026-03-29 01:59:59", "2026-03-29 03:00:00"] {
+            assert!(!zone.utc_or_gap(at(there)).1, "{there}");
+        }
         let east = Zone::find("+05:30").expect("a zone");
         assert_eq!(
             east.utc(at("2026-01-01 00:00:00")).text(),

@@ -239,7 +239,8 @@ impl Evaluator {
     pub(super) fn value(&mut self, expr: Expr) -> Result<Value> {
         let mut schema = SystemSchema::without_databases(self.programs);
         let database = self.context.database();
-        let sql = translate::expression(expr, database.as_deref(), &mut schema)?;
+        let mode = self.context.mode();
+        let sql = translate::expression(expr, database.as_deref(), mode, &mut schema)?;
         self.require_no_database(&sql)?;
         let rows = self.system.select(&sql, &[])?.rows;
         let first = rows

@@ -278,12 +278,12 @@ pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Val
 
 /// The value of an expression, and whether it is a number.
 pub fn evaluate_typed(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<(Value, bool)> {
-    let database = session.state.database();
+    let (database, mode) = (session.state.database(), session.mode());
     let facts = session.connections.context.clone();
     let sys = Sys::of(session.shared.config.series);
     let schema = SystemSchema::with(sys, session.connections.own()?).for_client(&*facts);
     let mut schema = schema.with_variables(&facts.state.user_variables);
-    let sql = tare_dialect::translate::expression(expr, database.as_deref(), &mut schema)?;
+    let sql = tare_dialect::translate::expression(expr, database.as_deref(), mode, &mut schema)?;
     let is_number = is_number(&sql, 0);
     start(session, &sql)?;
     let connection = session.connections.of(&sql)?;

@@ -396,3 +396,51 @@ fn texts_are_doubles_in_arithmetic() {
         "1001.5|333.8333333333333"
     );
 }
+
+/// The values and warnings are MySQL 9.7.4's.
+#[rustfmt::skip] // One row, one line.
+#[test]
+fn dates_outside_of_the_calendar_are_stored_as_the_mode_allows() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE dates (id INT PRIMARY KEY AUTO_INCREMENT, a DATE, b DATETIME(3), c TIMESTAMP NULL)",
+    );
+    let zero = ["0000-00-00", "0000-00-00 00:00:00.000", "0000-00-00 00:00:00"];
+    // The mode, the values of the row, the codes of warnings, and what is stored.
+    for (mode, values, warned, stored) in [
+        ("", "'2026-00-10', '2026-00-10 01:02:03.5', NULL", "", ["2026-00-10", "2026-00-10 01:02:03.500", "NULL"]),
+        ("", "20260010, 20260010010203, 0", "", ["2026-00-10", "2026-00-10 01:02:03.000", zero[2]]),
+        ("", "'2026-02-30', '2026-02-30 01:02:03', '2026-00-10'", "1264 1264 1264", zero),
+        ("", "'00-00-00', '0000-01-01', '0000-00-00'", "", [zero[0], "0000-01-01 00:00:00.000", zero[2]]),
+        ("", "'2026-02-28x', '2026-13-01', '2039-01-01'", "1265 1265 1264", ["2026-02-28", zero[1], zero[2]]),
+        ("STRICT_ALL_TABLES", "'2026-00-10', NULL, NULL", "", ["2026-00-10", "NULL", "NULL"]),
+        ("STRICT_ALL_TABLES,NO_ZERO_IN_DATE", "'0000-00-00', NULL, NULL", "", [zero[0], "NULL", "NULL"]),
+        ("NO_ZERO_IN_DATE", "'2026-00-10', NULL, NULL", "1264", [zero[0], "NULL", "NULL"]),
+        ("NO_ZERO_DATE", "'0000-00-00', '2026-00-10', NULL", "1264", [zero[0], "2026-00-10 00:00:00.000", "NULL"]),
+        ("ALLOW_INVALID_DATES", "'2026-02-30', '2026-02-31 10:00:00', '2026-02-30'", "1264", ["2026-02-30", "2026-02-31 10:00:00.000", zero[2]]),
+    ] {
+        exec(&mut conn, &format!("SET sql_mode = '{mode}'"));
+        exec(
+            &mut conn,
+            &format!("INSERT INTO dates (a, b, c) VALUES ({values})"),
+        );
+        let warnings = rows(&mut conn, "SHOW WARNINGS");
+        let codes: Vec<&str> = warnings.iter().map(|row| &*row[1]).collect();
+        assert_eq!(codes.join(" "), warned, "{mode} {values}");
+        let query = "SELECT a, b, c FROM dates WHERE id = LAST_INSERT_ID()";
+        assert_eq!(rows(&mut conn, query), [stored], "{mode} {values}");
+    }
+    for (mode, values) in [
+        ("STRICT_ALL_TABLES", "'2026-02-30', NULL, NULL"),
+        ("STRICT_ALL_TABLES", "'2026-02-28x', NULL, NULL"),
+        ("STRICT_ALL_TABLES", "NULL, NULL, '2026-00-10'"),
+        ("STRICT_ALL_TABLES,NO_ZERO_IN_DATE", "'2026-00-10', NULL, NULL"),
+        ("STRICT_ALL_TABLES,NO_ZERO_DATE", "NULL, '0000-00-00', NULL"),
+    ] {
+        exec(&mut conn, &format!("SET sql_mode = '{mode}'"));
+        let sql = format!("INSERT INTO dates (a, b, c) VALUES ({values})");
+        assert_eq!(errno(&mut conn, &sql), 1292, "{mode} {values}");
+    }
+}

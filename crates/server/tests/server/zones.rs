@@ -279,3 +279,62 @@ fn unknown_zones_are_refused() {
     exec(&mut later, "SET time_zone = DEFAULT");
     assert_eq!(one(&mut later, "SELECT @@time_zone"), "+03:00");
 }
+
+#[test]
+fn a_user_variable_gets_a_time_of_the_sessions_zone() {
+    let running = Running::start();
+    let mut conn = filled(&running);
+    exec(&mut conn, "SET @v = (SELECT ts FROM z WHERE id = 1)");
+    assert_eq!(one(&mut conn, "SELECT @v"), "2026-01-01 02:00:00");
+}
+
+/// The values are MySQL 9.7.4's.
+#[test]
+fn a_time_that_a_clock_skips_is_refused_or_the_next_one() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE skipped (id INT PRIMARY KEY, ts TIMESTAMP(1) NULL)",
+    );
+    exec(&mut conn, "SET time_zone = 'Europe/Berlin'");
+    assert_eq!(
+        one(
+            &mut conn,
+            "SELECT CONCAT_WS(' ', UNIX_TIMESTAMP('2026-03-29 02:30:00'), UNIX_TIMESTAMP('2026-03-29 02:59:59.5'), \
+             UNIX_TIMESTAMP('2026-10-25 02:30:00'), \
+             CONVERT_TZ('2026-03-29 02:30:00', 'Europe/Berlin', 'Europe/Berlin'))"
+        ),
+        "1774746000 1774746000.5 1792888200 2026-03-29 03:00:00"
+    );
+    for sql in [
+        "INSERT INTO skipped VALUES (1, '2026-03-29 02:30:00')",
+        "INSERT INTO skipped VALUES (1, 20260329023000)",
+        "INSERT INTO skipped SELECT 1, CAST('2026-03-29 02:30:00' AS DATETIME)",
+    ] {
+        assert_eq!(errno(&mut conn, sql), 1292, "{sql}");
+    }
+    let warned = "Warning|1299|Invalid TIMESTAMP value in column 'ts' at row 1";
+    exec(
+        &mut conn,
+        "INSERT IGNORE INTO skipped VALUES (2, '2026-03-29 02:30:00.7')",
+    );
+    assert_eq!(all_of(&mut conn, "SHOW WARNINGS"), [warned]);
+    exec(&mut conn, "SET sql_mode = ''");
+    exec(&mut conn, "INSERT INTO skipped VALUES (3, 20260329023000)");
+    assert_eq!(all_of(&mut conn, "SHOW WARNINGS"), [warned]);
+    exec(
+        &mut conn,
+        "INSERT INTO skipped VALUES (4, '2026-03-29 01:59:59'), (5, '2026-10-25 02:30:00')",
+    );
+    exec(&mut conn, "SET time_zone = '+00:00'");
+    assert_eq!(
+        all_of(&mut conn, "SELECT * FROM skipped ORDER BY id"),
+        [
+            "2|2026-03-29 01:00:00.7",
+            "3|2026-03-29 01:00:00.0",
+            "4|2026-03-29 00:59:59.0",
+            "5|2026-10-25 00:30:00.0"
+        ]
+    );
+}

@@ -14,10 +14,10 @@ use tare_mysql::schema::is_system_schema;
 
 use self::cast::{cast, converted_charset};
 use self::operator::minus;
-use super::Rewriter;
 use super::assign::assigned_values::ASSIGNED_MARK;
 use super::exact::number_literal;
 use super::zoned::RAW_MARK;
+use super::{Rewriter, moment};
 use crate::function;
 use crate::name::last_name;
 use crate::node::{self, call, nested};
@@ -104,6 +104,7 @@ impl Rewriter<'_> {
                     false => given,
                 }
             }
+            Expr::TypedString(typed) => moment::typed_literal(&typed, self.mode.dates)?,
             other => conversion(other)?,
         })
     }
@@ -210,8 +211,6 @@ fn conversion(expr: Expr) -> Result<Expr> {
             let field = field.to_string().to_uppercase();
             call("tare_extract", vec![node::text(&field), *expr])
         }
-        // DATE '2026-01-01' is a text.
-        Expr::TypedString(typed) => literal(typed.value)?,
         other => other,
     })
 }
