@@ -1,4 +1,5 @@
-//! Replication between two servers: how far the replica is behind, what is pending, gaps and errors, in tare top.
+//! Replication in tare top: between two servers, how far the replica is behind, what is pending, gaps and errors; a
+//! member of a group; a node of Galera.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -12,14 +13,24 @@ use serde_json::Value;
 use servers::{Engine, Server, Version, create_data_directory, run};
 use support::{Directory, finish, wait_for};
 
-/// A server with an identity of its own, and the port at which it listens.
-fn start(name: &str, id: u32, version: Version, engine: Engine) -> (Server, u16) {
+/// A port of this machine that nobody uses.
+fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    free.expect("a free port").port()
+}
+
+/// A server with an identity of its own and these options, and the port at which it listens.
+fn start(
+    name: &str,
+    id: u32,
+    (version, engine): (Version, Engine),
+    more: &[String],
+) -> (Server, u16) {
     let directory = Directory::new(name);
     create_data_directory(version, directory.path());
     // All new data directories have the same.
     let _ = std::fs::remove_file(directory.path().join("data/auto.cnf"));
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let port = free.expect("a free port").port();
+    let port = free_port();
     let mut options = vec![
         "--skip-networking=OFF".to_owned(),
         "--bind-address=127.0.0.1".to_owned(),
@@ -31,7 +42,7 @@ fn start(name: &str, id: u32, version: Version, engine: Engine) -> (Server, u16)
         let gtids = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
         options.extend(gtids.map(str::to_owned));
     }
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let options: Vec<&str> = options.iter().chain(more).map(String::as_str).collect();
     let server = Server::start_in(directory, version, engine, &options);
     (server, port)
 }
@@ -82,8 +93,8 @@ fn check_pair(version: Version, engine: Engine) {
     if version.is_left_out() {
         return;
     }
-    let (source, port) = start("source", 1, version, engine);
-    let (replica, _) = start("replica", 2, version, engine);
+    let (source, port) = start("source", 1, (version, engine), &[]);
+    let (replica, _) = start("replica", 2, (version, engine), &[]);
     let (mut on_source, mut on_replica) = (source.connect(), replica.connect());
     run(
         &mut on_source,
@@ -161,6 +172,71 @@ fn check_gap(on_source: &mut Conn, replica: &Server) {
         &[&set, "BEGIN", "COMMIT", "SET gtid_next = AUTOMATIC"],
     );
     wait_for_channel(replica, "a gap", |row| row["gaps"] == 9);
+}
+
+#[test]
+#[ignore = "groups of servers are left to make test-long"]
+fn a_member_of_a_group() {
+    if Version::Mysql97.is_left_out() {
+        return;
+    }
+    let address = format!("127.0.0.1:{}", free_port());
+    let options = [
+        "--report-host=127.0.0.1".to_owned(),
+        "--plugin-load-add=group_replication.so".to_owned(),
+        "--group-replication-group-name=aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa".to_owned(),
+        format!("--group-replication-local-address={address}"),
+        format!("--group-replication-group-seeds={address}"),
+        "--group-replication-bootstrap-group=ON".to_owned(),
+        "--group-replication-start-on-boot=OFF".to_owned(),
+    ];
+    let engine = (Version::Mysql97, Engine::StockDefaults);
+    let (server, port) = start("member", 1, engine, &options);
+    let mut admin = server.connect();
+    assert_eq!(channel(&server)["sql"], "OFFLINE");
+    run(&mut admin, &["START GROUP_REPLICATION"]);
+    let row = wait_for_channel(&server, "a member", |row| row["sql"] == "ONLINE");
+    assert_eq!(
+        (&row["kind"], &row["io"]),
+        (&"group member".into(), &"PRIMARY".into())
+    );
+    assert_eq!(
+        (&row["source"], &row["pending"]),
+        (&format!("127.0.0.1:{port}").into(), &0.into())
+    );
+    let id: Option<String> = admin.query_first("SELECT @@server_uuid").expect("answers");
+    assert_eq!(row["channel"].as_str(), id.as_deref());
+}
+
+#[test]
+#[ignore = "groups of servers are left to make test-long"]
+fn a_node_of_galera() {
+    let library = "/usr/lib/galera/libgalera_smm.so";
+    if Version::Mariadb.is_left_out() || !std::path::Path::new(library).exists() {
+        eprintln!("{library} is not installed: Galera is not tested");
+        return;
+    }
+    let address = format!("127.0.0.1:{}", free_port());
+    let options = [
+        "--wsrep-on=ON".to_owned(),
+        format!("--wsrep-provider={library}"),
+        "--wsrep-cluster-address=gcomm://".to_owned(),
+        format!("--wsrep-node-address={address}"),
+        format!("--wsrep-provider-options=gmcast.listen_addr=tcp://{address}"),
+        "--binlog-format=ROW".to_owned(),
+        "--wsrep-node-name=n1".to_owned(),
+    ];
+    let engine = (Version::Mariadb, Engine::StockDefaults);
+    let (server, _) = start("node", 1, engine, &options);
+    let row = wait_for_channel(&server, "a node", |row| row["sql"] == "Synced");
+    assert_eq!(
+        (&row["kind"], &row["channel"]),
+        (&"Galera node".into(), &"n1".into())
+    );
+    assert_eq!(
+        (&row["io"], &row["pending"]),
+        (&"Primary, 1 nodes".into(), &0.into())
+    );
 }
 
 #[test]

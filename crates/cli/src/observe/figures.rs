@@ -434,6 +434,12 @@ impl List<'_> {
 
     fn add_replication(&mut self) {
         let of = self.readings;
+        let is_node = of
+            .value("wsrep_cluster_size")
+            .is_some_and(|nodes| nodes > 0.0);
+        let paused = of.value("wsrep_flow_control_paused").filter(|_| is_node);
+        let percent = paused.map(|share| 100.0 * share);
+        self.gauge((REPLICATION, "paused by flow control"), percent, "%", None);
         let channels = of.status.replication.iter();
         let Some(worst) = channels
             .filter(|channel| channel.lag_s.is_some())

@@ -171,8 +171,9 @@ Examples:
   tare top prod1 --record history           what was seen stays, as tare record keeps it
   tare top --history history --at 14:03     what was recorded, from 14:03 UTC on
 
-Press ? for the keys. The account needs SELECT on performance_schema.* and nothing else. To kill, it
-needs what KILL needs; PROCESS tells it who holds row locks on MariaDB and MySQL 5.7.
+Press ? for the keys. The account needs SELECT on performance_schema.*. To kill, it needs what KILL
+needs; with PROCESS it sees who holds row locks on MariaDB and MySQL 5.7, and open transactions, and with
+REPLICATION CLIENT (MariaDB: REPLICA MONITOR) replication.
 
 Exit code: 1 when the server does not answer, 3 when there is no segment, or more than one to choose
 from.";
