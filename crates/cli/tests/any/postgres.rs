@@ -84,7 +84,7 @@ impl Postgres {
         // PostgreSQL counts from here on, as Tare does.
         _ = std::fs::remove_file(path.join("data/pg_stat/pgstat.stat"));
         let log = std::fs::File::create(path.join("log")).expect("a log");
-        let mut run = command(&path, None, super::support::TARE);
+        let mut run = command(&path, port, super::support::TARE);
         run.args(["run", "--segment", "segment", "--library"])
             .arg(library())
             .arg("--")

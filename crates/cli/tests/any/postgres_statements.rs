@@ -197,6 +197,11 @@ fn what_comes_over_tls_is_recorded_as_without_it() {
         client.send(&[byte]);
     }
     assert_eq!(client.read(), "12CZ");
+    // The server is a client, too: its libpq calls libssl, and not the program itself.
+    server.query("CREATE EXTENSION dblink");
+    let remote =
+        "SELECT n FROM dblink('host=127.0.0.1 sslmode=require', 'SELECT 4711') AS t (n int)";
+    assert_eq!(server.query(remote), "4711\n");
     compare_statements(&server);
 
     let mut sleeper = server.psql("SELECT pg_sleep(1000)");
