@@ -131,6 +131,7 @@ function draw(statement, server) {
   }
   element("live").setAttribute("aria-pressed", String(view.from === null));
   element("view").textContent = `${clock(state.from)} to ${clock(state.to)}`;
+  drawCompare();
   drawWindow();
   drawFilters();
   element("overview").hidden = statement !== null || server !== null;
@@ -151,6 +152,15 @@ function draw(statement, server) {
   element("curve-title").textContent = state.title;
   const tops = state.lists.map((name) => ranking(name, state.tops[name] || [], state.sampled));
   preserveFocus(() => element("tops").replaceChildren(...tops));
+}
+
+// The link to a comparison of the visible range with the same length before it.
+function drawCompare() {
+  element("compare").hidden = !state.has_comparisons;
+  const length = Math.max(1, Math.round((state.to - state.from) / 1000));
+  const range = (from) => `${new Date(from).toISOString().slice(0, 19).replace("T", " ")}/${length}s`;
+  const windows = { before: range(state.from - length * 1000), after: range(state.from) };
+  element("compare").href = `/diff?${new URLSearchParams(windows)}`;
 }
 
 // The exact window, and the button that opens and ends it.

@@ -4,7 +4,7 @@
 //! cli opens a server or segment ---> target.rs ----> metrics/ (queries when scraped) -------\
 //!                                                \-> page/watch.rs -> timeline.rs             web.rs ---> HTTP
 //! history's files -----------------------------------------------------/        |          /
-//!                                                                        site.rs, answers.rs
+//! cli compares its windows -------------> page/diff.rs ------------------ site.rs, answers.rs
 //! ```
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,6 @@ mod target;
 mod web;
 
 pub use metrics::{Figures, Metrics};
-pub use page::{Live, RunningLive, Watched};
+pub use page::{DIFF_HEADS, DiffReport, DiffRequest, Live, RunningLive, Section, Watched};
 pub use target::{Open, WatchTarget};
 pub use web::{Request, Response, Site, Web};

@@ -56,6 +56,7 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
     let cost = &data.cost;
     json!({
         "target": data.target.as_ref().map(|target| &target.name),
+        "has_comparisons": data.has_comparisons,
         "window": data.window.as_ref().map(of_window),
         "error": data.target.as_ref().and_then(|target| target.error.as_ref()),
         "span": timeline.span(),

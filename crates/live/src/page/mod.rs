@@ -3,6 +3,7 @@
 mod answers;
 mod blocks;
 mod class;
+mod diff;
 mod site;
 mod status;
 mod timeline;
@@ -20,6 +21,8 @@ use tare_history::{Past, Record};
 
 use crate::target::Open;
 use crate::web::Web;
+use diff::Compare;
+pub use diff::{DiffReport, DiffRequest, HEADS as DIFF_HEADS, Section};
 use site::Page;
 use watch::{PageData, Shared, Watch, WatchRequest, lock};
 use windows::Windows;
@@ -61,6 +64,7 @@ impl RunningLive {
 /// The live page.
 pub struct Live {
     shared: Shared,
+    compare: Option<Compare>,
 }
 
 impl Live {
@@ -68,6 +72,17 @@ impl Live {
     pub fn new() -> Self {
         Self {
             shared: Arc::new(Mutex::new(PageData::default())),
+            compare: None,
+        }
+    }
+
+    /// Adds the page `/diff`, which compares windows of a history.
+    #[must_use]
+    pub fn with_comparisons(self, compare: Compare) -> Self {
+        lock(&self.shared).has_comparisons = true;
+        Self {
+            compare: Some(compare),
+            ..self
         }
     }
 
@@ -111,7 +126,13 @@ impl Live {
         let (sender, receiver) = channel();
         let requests = watched.is_some().then_some(sender);
         let shared = Arc::clone(&self.shared);
-        let page = Page::new(self.shared, token.clone(), requests.clone(), may_change);
+        let page = Page::new(
+            self.shared,
+            token.clone(),
+            requests.clone(),
+            may_change,
+            self.compare,
+        );
         let web = Web::start(address, Arc::new(page))?;
         if let Some(watched) = watched {
             // What it opens stays on its thread.

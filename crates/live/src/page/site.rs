@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::answers;
 use super::class::CLASSES;
+use super::diff::{self, Compare};
 use super::timeline::{DIMENSIONS, Filter, millis};
 use super::watch::{Shared, WatchRequest, lock};
 use crate::web::{Request, Response, Site};
@@ -15,6 +16,10 @@ use crate::web::{Request, Response, Site};
 /// Allows only the program's own files, no inline scripts or styles, and no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The same for the page that compares, whose form names the windows.
+const FORM_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; \
+                           frame-ancestors 'none'";
 
 /// The page's files.
 const FILES: [(&str, &str, &str); 6] = [
@@ -63,6 +68,8 @@ pub struct Page {
     requests: Option<Mutex<Sender<WatchRequest>>>,
     /// Whether the page may open and end exact windows.
     may_change: bool,
+    /// Compares windows of the history, if there is one. One comparison runs at a time.
+    compare: Option<Mutex<Compare>>,
     cookie: String,
 }
 
@@ -73,6 +80,7 @@ impl Page {
         token: String,
         requests: Option<Sender<WatchRequest>>,
         may_change: bool,
+        compare: Option<Compare>,
     ) -> Self {
         Self {
             shared,
@@ -81,6 +89,7 @@ impl Page {
             token,
             requests: requests.map(Mutex::new),
             may_change,
+            compare: compare.map(Mutex::new),
         }
     }
 
@@ -126,10 +135,15 @@ impl Site for Page {
     }
 }
 
+const CONTENT_POLICY: &str = "content-security-policy";
+
 /// Adds the headers that each answer has.
 fn protect(mut response: Response) -> Response {
+    let has_policy = (response.headers.iter()).any(|(name, _)| *name == CONTENT_POLICY);
+    if !has_policy {
+        response.headers.push((CONTENT_POLICY, POLICY.to_owned()));
+    }
     response.headers.extend([
-        ("content-security-policy", POLICY.to_owned()),
         ("referrer-policy", "no-referrer".to_owned()),
         ("x-frame-options", "DENY".to_owned()),
         ("cross-origin-resource-policy", "same-origin".to_owned()),
@@ -221,6 +235,18 @@ impl Page {
                 filter.keys.push((0, sql.to_owned()));
                 json(answers::statement(&data, &filter, sql, &rows, &histogram))
             }
+            "/diff" => match &self.compare {
+                Some(compare) => {
+                    let mut compare = compare.lock().unwrap_or_else(PoisonError::into_inner);
+                    let page = diff::page(&parameters, &mut compare);
+                    let mut page = Response::ok("text/html; charset=utf-8", page);
+                    page.headers.push((CONTENT_POLICY, FORM_POLICY.to_owned()));
+                    page
+                }
+                None => {
+                    Response::refused(404, "a comparison needs a history: tare live --history DIR")
+                }
+            },
             _ => Response::refused(404, "there is no such page"),
         }
     }

@@ -33,6 +33,8 @@ pub struct PageData {
     pub cost: Cost,
     /// The target; `None` if the page shows only history.
     pub target: Option<TargetStatus>,
+    /// Whether there is a page that compares windows of a history.
+    pub has_comparisons: bool,
     /// Exact windows; `None` if the target has no segment, or is lost.
     pub window: Option<WindowStatus>,
 }
