@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tare_history::Past;
-use tare_live::{Live, Watched};
+use tare_live::{Compare, DiffRequest, Live, Watched};
 
+use crate::diff;
 use crate::exact::{self, ExactOptions};
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source;
@@ -81,9 +82,10 @@ SIGTERM and SIGINT end it. From another machine: ssh -L 9151:127.0.0.1:9151 HOST
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(FAILED, error);
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| failed(&error))?;
-    let live = Live::new();
+    let mut live = Live::new();
     if let Some(directory) = &args.history {
         read_history(args, directory.clone(), &live)?;
+        live = live.with_comparisons(comparisons(args, directory.clone()));
     }
     let is_named = args.target.is_named();
     let target = match args.history.is_none() || is_named {
@@ -145,6 +147,19 @@ fn check(args: &Args) -> Result<Vec<String>, Failure> {
         remarks.extend(exact::warning(segment));
     }
     Ok(remarks)
+}
+
+/// Compares windows of the history of the host and the server that are selected.
+fn comparisons(args: &Args, directory: PathBuf) -> Compare {
+    let (host, server) = (args.host_name.clone(), args.server.clone());
+    Box::new(move |request| {
+        let request = DiffRequest {
+            host: host.clone().or_else(|| request.host.clone()),
+            server: server.clone().or_else(|| request.server.clone()),
+            ..request.clone()
+        };
+        diff::compare_for_page(&directory, &request)
+    })
 }
 
 /// Reads the end of a history.

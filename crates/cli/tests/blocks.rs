@@ -126,6 +126,16 @@ fn check_blocks(version: Version, engine: Engine) {
         ],
     );
     let mut recorder = record(&server);
+    let started = utc(&mut admin);
+    // An interval needs six readings before, and six of the waits.
+    let is_compared =
+        std::env::var_os("TARE_TEST_LONG").is_some() && matches!(engine, Engine::StockDefaults);
+    if is_compared {
+        let count = "SELECT COUNT(DISTINCT sampled_at) AS n FROM growth";
+        wait_for("readings of growth without waits", || {
+            (query_history(&server, count).first()?["n"].as_u64() > Some(8)).then_some(())
+        });
+    }
     wait_for("a moment without waits", || {
         let rows = query_history(&server, "SELECT COUNT(*) AS n FROM moments");
         (rows.first()?["n"].as_u64() > Some(1)).then_some(())
@@ -140,6 +150,7 @@ fn check_blocks(version: Version, engine: Engine) {
         ],
     );
     let holder_id = id(&mut holder);
+    let blocked = utc(&mut admin);
     run(&mut holder, &["DO 'the last of the holder'"]);
     let mut waiters = Waiters {
         server: &server,
@@ -193,6 +204,9 @@ fn check_blocks(version: Version, engine: Engine) {
     assert_eq!(blocked_by(&server, table), reader.to_string());
     let text = rows_of(alter)["text"].to_string();
     assert!(text.contains("ALTER TABLE"), "{rows:#?}");
+    if is_compared {
+        check_comparison(&server, started, blocked);
+    }
     waiters.end(&mut admin);
     run(&mut holder, &["ROLLBACK"]);
     check_deadlock(&server);
@@ -211,6 +225,56 @@ fn check_blocks(version: Version, engine: Engine) {
     assert!(times[0]["waiters"].as_i64() >= Some(4), "{times:?}");
     assert!(times.iter().all(|row| row["is_same"] == 1), "{times:?}");
     server.stop();
+}
+
+/// Seconds since 1970.
+fn utc(conn: &mut Conn) -> u64 {
+    let seconds = conn.query_first("SELECT UNIX_TIMESTAMP()");
+    seconds.expect("answers").expect("a time")
+}
+
+/// tare diff says which locks sessions wait for, and what the holders ran last, once there are enough readings for an
+/// interval.
+fn check_comparison(server: &Server, started: u64, blocked: u64) {
+    let window = |from: u64, to: u64| {
+        let seconds = from % 86_400;
+        let [hour, minute, second] = [seconds / 3600, seconds / 60 % 60, seconds % 60];
+        format!("{hour:02}:{minute:02}:{second:02}/{}s", to - from)
+    };
+    let (before, after) = (window(started, blocked), window(blocked, blocked + 600));
+    let words = [
+        "diff",
+        "--history",
+        "history",
+        "--format",
+        "json",
+        "--before",
+        &before,
+    ];
+    let compare = || {
+        let words = words.into_iter().chain(["--after", &*after]);
+        let done = finish(&mut server.directory.tare(words));
+        let report: Value = serde_json::from_str(&done.stdout).ok()?;
+        let locks = report["blocking"]["locks"].as_array()?.clone();
+        let is_longer = |lock: &&Value| lock["added_seconds_interval"][0].as_f64() > Some(0.0);
+        // The ALTER waits for two sessions.
+        (locks.iter().filter(is_longer).count() >= 5).then_some(locks)
+    };
+    let locks = wait_for("five changes", compare);
+    for (kind, object, ran) in [
+        ("row", "t", "DO ?"),
+        ("metadata", "t", "DO ?"),
+        ("user", "report", "DO ?"),
+        ("table", "m", "SELECT `SLEEP`"),
+    ] {
+        let is_it = |lock: &&Value| {
+            let text = lock["holder_text"].as_str().unwrap_or_default();
+            lock["kind"] == kind && lock["object"] == object && text.starts_with(ran)
+        };
+        let lock = locks.iter().find(is_it);
+        let lock = lock.unwrap_or_else(|| panic!("no {kind} lock: {locks:#?}"));
+        assert_eq!(lock["presence"], "new", "{lock}");
+    }
 }
 
 /// Two transactions each wait for the other's row. Returns their connections, and whether the second was refused.

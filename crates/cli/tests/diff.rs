@@ -11,109 +11,19 @@ use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fastrand::Rng;
-use history::{at, files, grown};
+use history::{DAY, FILE_WAIT, at, files, grown, sha256, write, write_blocks};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 use servers::{Engine, Version};
 use support::server::{Server, connect, mysql};
 use support::{CommandResult, Directory, Process, finish};
-use tare_history::{Moment, Sample, State, Text, Writer};
+use tare_history::Writer;
 
 /// The time of the deployment on the second day, and what came before and after.
 const DEPLOY: &str = "2026-11-23 14:10/10m";
 const BEFORE: &str = "2026-11-23 14:00/10m";
 const AFTER: &str = "2026-11-23 14:10/10m";
-const DAY: u64 = 86_400;
-const FILE_WAIT: &str = "wait/io/file/innodb/innodb_data_file";
-
-/// A statement in ten seconds: digest, calls, microseconds of each, rows and errors of each.
-type Work = (&'static str, u64, u64, u64, u64);
-
-/// What runs in the second ten minutes of a day: on the second day, after the deployment.
-fn work(is_second_day: bool, is_after: bool) -> Vec<Work> {
-    // Every day there are more reports then.
-    let reports = ("reports", if is_after { 90 } else { 50 }, 2_000, 100, 0);
-    let stable = ("stable", 500, 100, 1, 0);
-    let mut all = match is_second_day && is_after {
-        false => vec![("orders", 1_000, 1_000, 10, 0), ("old", 30, 500, 1, 0)],
-        true => vec![("orders", 1_000, 1_500, 25, 1), ("new", 200, 4_000, 1, 0)],
-    };
-    all.extend([reports, stable]);
-    all
-}
-
-/// Writes ten minutes before and ten after 14:10 of two days, with growth and a moment each ten seconds.
-fn write(history: &Path, host: &str, digest: impl Fn(&str) -> String) {
-    let mut rng = Rng::with_seed(46);
-    let mut writer = Writer::start(history, host, "shop", at(0)).expect("a writer");
-    let text = |name: &str| Text {
-        schema: Some("shop".into()),
-        digest: digest(name),
-        text: format!("SELECT {name}"),
-    };
-    let mut texts: Vec<Text> = ["orders", "old", "new", "reports", "stable"]
-        .map(text)
-        .into();
-    for (day, step) in (0..2).flat_map(|day| (1..=120).map(move |step| (day, step))) {
-        let is_after = step > 60;
-        let now = |seconds| at(day * DAY + step * 10 - 10 + seconds);
-        let sample = |wait: Option<&str>| Sample {
-            thread_id: 1,
-            connection_id: Some(9),
-            schema: Some("shop".into()),
-            digest: Some(digest("orders").into()),
-            wait: wait.map(Into::into),
-            state: Some(if wait.is_some() {
-                State::Waiting
-            } else {
-                State::OnCpu
-            }),
-            ..Sample::default()
-        };
-        let is_slow = day == 1 && is_after;
-        for second in 0..5 {
-            // Half of the time it runs; then it also waits for a file.
-            let mut samples = Vec::new();
-            samples.extend((rng.f64() < 0.5).then(|| sample(None)));
-            samples.extend((is_slow && rng.f64() < 0.5).then(|| sample(Some(FILE_WAIT))));
-            let moment = Moment {
-                at: now(second * 2 + 1),
-                threads: Some(5),
-                is_exact: Some(true),
-                samples,
-            };
-            let represented = Duration::from_secs(2);
-            writer.add_moment(&moment, represented).expect("written");
-        }
-        let rows = work(day == 1, is_after).into_iter();
-        let rows = rows.map(|(name, calls, us, rows, errors)| {
-            let calls = calls * (95 + rng.u64(0..11)) / 100;
-            let ps = calls * us * 1_000_000 * (95 + rng.u64(0..11)) / 100;
-            let sums = [
-                calls,
-                ps,
-                0,
-                errors * calls / 10,
-                0,
-                0,
-                rows * calls,
-                rows * calls,
-            ];
-            grown("digest", Some("shop"), &digest(name), &sums)
-        });
-        let rows: Vec<_> = rows.collect();
-        writer.add_growth(&rows, &texts, now(10), (10.0, Some(true)));
-        texts.clear();
-    }
-    writer.write().expect("a piece");
-    writer.end().expect("settled");
-}
-
-fn sha256(name: &str) -> String {
-    format!("{name:0>64}")
-}
-
 fn diff(directory: &Directory, options: &[&str]) -> CommandResult {
     finish(
         directory
@@ -215,7 +125,7 @@ fn text_has_what_changed() {
         "new: shop: SELECT new\n",
         "  shop: SELECT orders\n",
         "  in wait/io/file/innodb/innodb_data_file ",
-        "Changed less, see --rows: 1\nWithout a change: 2\n",
+        "Statements that changed less, see --rows: 1\nStatements without a change: 2\n",
     ] {
         assert!(
             result.stdout.contains(part),
@@ -224,6 +134,61 @@ fn text_has_what_changed() {
         );
     }
     assert!(!result.stdout.contains("stable"), "{}", result.stdout);
+}
+
+#[test]
+fn waits_for_locks_are_compared_by_lock_and_holder() {
+    let directory = Directory::new("diff-blocking");
+    let history = directory.path().join("history");
+    write(&history, "db1", sha256);
+    let of = ["--history", "history", "--deploy", DEPLOY];
+    assert_eq!(json(&directory, &of)["blocking"], Value::Null);
+    write_blocks(&history);
+    let report = json(&directory, &of);
+    let blocking = &report["blocking"];
+    check_change(&blocking["all"]["blocked_sessions"], 0.7);
+    let locks = blocking["locks"].as_array().expect("locks");
+    let names = locks.iter().map(|lock| {
+        let of = |name: &str| lock[name].as_str().unwrap_or("none").to_owned();
+        ["kind", "object_schema", "object", "holder_text", "presence"].map(of)
+    });
+    let expected = [
+        ["row", "shop", "orders", "SELECT orders", "both"],
+        ["user", "none", "report", "DO GET_LOCK('<script>')", "new"],
+        ["table", "shop", "log", "none", "vanished"],
+        ["metadata", "shop", "orders", "none", "both"],
+    ];
+    assert_eq!(names.collect::<Vec<_>>(), expected, "{blocking:#}");
+    check_change(&locks[0]["blocked_sessions"], 0.4);
+    check_change(&locks[1]["blocked_sessions"], 0.3);
+    assert_eq!(locks[0]["holder_digest"], sha256("orders").as_str());
+    let added = locks[0]["added_seconds"].as_f64().expect("seconds");
+    assert!((added - 240.0).abs() < 12.0, "{blocking:#}");
+    // There was one wait, which has no interval.
+    assert_eq!(locks[2]["is_holder_known"], true, "{blocking:#}");
+    assert_eq!(
+        locks[2]["added_seconds_interval"],
+        Value::Null,
+        "{blocking:#}"
+    );
+    // Who holds it is not known, and it did not change.
+    assert_eq!(locks[3]["is_holder_known"], false, "{blocking:#}");
+    assert_eq!(locks[3]["is_changed"], false, "{blocking:#}");
+    let text = diff(&directory, &of).stdout;
+    for part in [
+        "\nAll waits for locks of other sessions\n",
+        "  a row lock of shop.orders, held by SELECT orders\n",
+        "  new: a user lock of report, held by DO GET_LOCK('<script>')\n",
+        "-2.00 s  vanished: a table lock of shop.log, held by a session without a statement\n",
+        "\nLocks without a change: 1\n",
+    ] {
+        assert!(text.contains(part), "no {part:?} in:\n{text}");
+    }
+    let fewer = diff(&directory, &[&of[..], &["--rows", "1"]].concat()).stdout;
+    assert!(
+        fewer.contains("\nLocks that changed less, see --rows: 2\n"),
+        "{fewer}"
+    );
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn every_request_needs_the_token() {
         "GET /api/state",
         "GET /api/status",
         "GET /api/statement?sql=a",
+        "GET /diff",
         &wrong,
     ] {
         let name = live.cookie().split('=').next().expect("a name").to_owned();
@@ -119,6 +120,9 @@ fn every_request_needs_the_token() {
             assert!(head.contains(line), "{head}");
         }
     }
+    let (head, text) = live.request("GET /diff", &cookie);
+    assert!(head.starts_with("HTTP/1.0 404"), "{head}");
+    assert!(text.contains("needs a history"), "{text}");
     assert!(
         live.request("POST /api/state", &cookie)
             .0

@@ -126,6 +126,7 @@ fn the_output_of_diff_and_of_a_replay_is_valid() {
         writer.add_moment(&moment, represented).expect("written");
         writer.add_growth(&rows, &[], at(step * 10), (10.0, Some(true)));
     }
+    history::add_blocks(&mut writer, [at(155), at(156)]);
     writer.write().expect("a piece");
     writer.end().expect("settled");
     let run = |words: &[&str]| {
@@ -140,7 +141,14 @@ fn the_output_of_diff_and_of_a_replay_is_valid() {
         Some(3),
         "{diff}"
     );
-    validate("diff", &[diff]);
+    assert_eq!(
+        diff["blocking"]["locks"].as_array().map(Vec::len),
+        Some(3),
+        "{diff}"
+    );
+    let idle = run(&["diff", "--deploy", "2026-11-22 14:01:10/70s"]);
+    assert_eq!(idle["blocking"], Value::Null);
+    validate("diff", &[diff, idle]);
     let pages = ["statements", "threads"];
     validate(
         "top",

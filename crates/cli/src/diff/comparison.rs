@@ -10,8 +10,8 @@ use crate::exit::Failure;
 const MIN_CALLS: f64 = 30.0;
 
 /// The probability that any interval of a comparison does not hold. The shares of measures and activities add up
-/// to 0.8: the rest is for what the statistics cannot see, such as load that varies for long.
-const ERROR: f64 = 0.05;
+/// to 0.85: the rest is for what the statistics cannot see, such as load that varies for long.
+pub const ERROR: f64 = 0.05;
 
 /// What is compared.
 pub struct Measure {
@@ -123,9 +123,21 @@ impl Figure {
     pub fn is_changed(&self) -> bool {
         self.change.is_some_and(|change| change.is_change())
     }
+
+    /// The time that sessions, whose average number this is, take more in so many seconds. Without an interval, both
+    /// ends are the value.
+    pub fn added(&self, seconds: f64) -> Difference {
+        let value = self.after - self.before;
+        let none = Difference {
+            value,
+            low: value,
+            high: value,
+        };
+        (self.change.unwrap_or(none)).map(|sessions| sessions * seconds)
+    }
 }
 
-/// In which windows a statement ran.
+/// In which windows a statement ran, or sessions waited for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// In both.
@@ -134,6 +146,26 @@ pub enum Presence {
     New,
     /// Only before.
     Vanished,
+}
+
+impl Presence {
+    /// Its name in JSON and text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::New => "new",
+            Self::Vanished => "vanished",
+        }
+    }
+
+    /// Whether it is before, and after.
+    pub fn of(is_in: [bool; 2]) -> Self {
+        match is_in {
+            [false, true] => Self::New,
+            [true, false] => Self::Vanished,
+            _ => Self::Both,
+        }
+    }
 }
 
 /// A statement, or all together.
@@ -176,7 +208,7 @@ pub struct Comparison {
 }
 
 /// A change that has no interval yet.
-struct Raw {
+pub struct Raw {
     subject: usize,
     change: Change,
     days: Vec<Change>,
@@ -246,16 +278,7 @@ impl Comparison {
         for subject in &mut subjects {
             let load = subject.figures[LOAD];
             subject.has_interval = load.change.is_some();
-            let value = load.after - load.before;
-            let none = Difference {
-                value,
-                low: value,
-                high: value,
-            };
-            subject.added = load
-                .change
-                .unwrap_or(none)
-                .map(|sessions| sessions * seconds);
+            subject.added = load.added(seconds);
         }
         let total = subjects.remove(0);
         subjects.sort_by(|a, b| b.added.value.abs().total_cmp(&a.added.value.abs()));
@@ -263,12 +286,8 @@ impl Comparison {
     }
 
     fn subject(&self, key: Option<&StatementKey>) -> Subject {
-        let ran = |recording| of(recording, key).is_some();
-        let presence = match (ran(&self.before), ran(&self.after)) {
-            (false, true) => Presence::New,
-            (true, false) => Presence::Vanished,
-            _ => Presence::Both,
-        };
+        let presence =
+            Presence::of([&self.before, &self.after].map(|recording| of(recording, key).is_some()));
         let value = |recording: &Recording, measure: &Measure| {
             let parts =
                 of(recording, key).map(|statement| recording.counted(statement, measure.part));
@@ -327,7 +346,7 @@ impl Comparison {
     }
 
     /// The changes between both windows and on the control days. A day without an interval is not used.
-    fn raw(
+    pub fn raw(
         &self,
         subject: usize,
         change: impl Fn(&Recording, &Recording) -> Option<Change>,
@@ -355,8 +374,8 @@ impl Comparison {
                 .collect();
             for activity in activities {
                 let parts = |recording: &Recording| -> Parts {
-                    let none = Statement::new(recording.counted_seconds.len());
-                    recording.sampled(of(recording, key).unwrap_or(&none), activity)
+                    let statement = of(recording, key);
+                    recording.sampled(statement.and_then(|one| one.sampled.get(activity)))
                 };
                 let (before, after) = (parts(&self.before), parts(&self.after));
                 let batches =
@@ -399,7 +418,8 @@ fn of<'a>(recording: &'a Recording, key: Option<&StatementKey>) -> Option<&'a St
     }
 }
 
-fn ratio(parts: &[(f64, f64)]) -> f64 {
+/// The ratio of the sums; 0 if there is no denominator.
+pub fn ratio(parts: &[(f64, f64)]) -> f64 {
     let numerator: f64 = parts.iter().map(|(numerator, _)| numerator).sum();
     let denominator: f64 = parts.iter().map(|(_, denominator)| denominator).sum();
     if denominator > 0.0 {
@@ -411,7 +431,7 @@ fn ratio(parts: &[(f64, f64)]) -> f64 {
 
 /// The intervals of a measure of all subjects, which hold together but with this part of [`ERROR`]; and on how many
 /// control days each depends.
-fn intervals(raw: Vec<Raw>, share: f64) -> impl Iterator<Item = (usize, Difference, usize)> {
+pub fn intervals(raw: Vec<Raw>, share: f64) -> impl Iterator<Item = (usize, Difference, usize)> {
     let confidence = simultaneous(ERROR * share, raw.len());
     let dispersion = dispersion(raw.iter().map(|one| &one.days[..]));
     raw.into_iter().map(move |one| {

@@ -1,18 +1,22 @@
 //! `tare diff`: what changed between two windows of a history, with intervals. docs/diff.md describes it.
 
+mod blocking;
 mod comparison;
+mod locks;
 mod recording;
 mod report;
+mod rows;
 mod statistics;
 mod window;
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use comparison::Comparison;
 use recording::{Place, Recording, find_server};
 use report::Report;
+use tare_live::{DiffReport, DiffRequest};
 pub use window::Start;
 use window::{DAY_MS, Window};
 
@@ -20,6 +24,12 @@ use crate::exit::Failure;
 
 /// Of a control day at least this part of the compared time must be recorded.
 const MIN_COVERAGE: f64 = 0.9;
+
+/// The most control days, unless --control says otherwise.
+const CONTROL_DAYS: i64 = 7;
+
+/// The statements of the text, unless --rows says otherwise.
+const ROWS: usize = 10;
 
 /// Compare two time windows of a recording: what changed, by how much, and what it costs
 #[derive(clap::Args, Debug)]
@@ -55,11 +65,11 @@ pub struct Args {
     pub server: Option<String>,
 
     /// Subtract what changes between the same hours on up to so many days before; 0: do not
-    #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(i64).range(0..=90))]
+    #[arg(long, value_name = "DAYS", default_value_t = CONTROL_DAYS, value_parser = clap::value_parser!(i64).range(0..=90))]
     pub control: i64,
 
-    /// How many statements are printed as text
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    /// How many statements, and how many locks, are printed as text
+    #[arg(long, value_name = "N", default_value_t = ROWS)]
     pub rows: usize,
 
     /// How it is printed
@@ -105,28 +115,69 @@ pub fn compare(args: &Args) -> Result<Report, Failure> {
     let first = place(&args.history);
     let second = place(args.with.as_ref().unwrap_or(&args.history));
     let (before, after) = windows(args, &first, &second)?;
-    let comparison = Comparison {
-        before: Recording::read(&first, before)?,
-        after: Recording::read(&second, after)?,
-        controls: match args.with {
-            None => controls(&first, before, after, args.control),
-            Some(_) => Vec::new(),
-        },
-    };
-    comparison.check()?;
+    let days = if args.with.is_some() { 0 } else { args.control };
+    let comparison = compare_windows((&first, before), (&second, after), days)?;
     let (before, after) = (&comparison.before, &comparison.after);
     let damaged: BTreeSet<&String> = before.damaged.iter().chain(&after.damaged).collect();
     for line in damaged {
         eprintln!("tare: left out because it is damaged: {line}");
     }
-    let mut texts = recording::read_texts(&first)?;
-    texts.extend(recording::read_texts(&second)?);
+    report(comparison, &[&first, &second])
+}
+
+/// Compares windows that the page of tare live names.
+///
+/// # Errors
+/// Why they cannot be compared.
+pub fn compare_for_page(directory: &Path, request: &DiffRequest) -> Result<DiffReport, String> {
+    let place = Place {
+        directory: directory.to_owned(),
+        host: request.host.clone(),
+        server: request.server.clone(),
+    };
+    let [before, after] = [&request.before, &request.after].map(|text| Start::parse(text));
+    let (before, after) = (before?.window(), after?.window());
+    if before.overlaps(after) {
+        return Err("the windows overlap".to_owned());
+    }
+    let compared = compare_windows((&place, before), (&place, after), CONTROL_DAYS);
+    let compared = compared.and_then(|comparison| {
+        let report = report(comparison, &[&place])?;
+        Ok(report.for_people(request.rows.unwrap_or(ROWS)))
+    });
+    compared.map_err(|failure| failure.message)
+}
+
+/// Reads and checks two windows, and the same hours of so many days before.
+fn compare_windows(
+    (first, before): (&Place, Window),
+    (second, after): (&Place, Window),
+    days: i64,
+) -> Result<Comparison, Failure> {
+    let comparison = Comparison {
+        before: Recording::read(first, before)?,
+        after: Recording::read(second, after)?,
+        controls: controls(first, before, after, days),
+    };
+    comparison.check()?;
+    Ok(comparison)
+}
+
+fn report(comparison: Comparison, histories: &[&Place]) -> Result<Report, Failure> {
+    let mut texts = BTreeMap::new();
+    for recording in [&comparison.before, &comparison.after] {
+        texts.extend(recording.blocking.texts.clone());
+    }
+    for place in histories {
+        texts.extend(recording::read_texts(place)?);
+    }
     let (total, statements) = comparison.run();
     Ok(Report {
-        comparison,
         total,
         statements,
+        blocking: comparison.compare_blocking(),
         texts,
+        comparison,
     })
 }
 

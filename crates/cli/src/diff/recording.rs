@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use tare_history::{Past, Scan, TABLES, Table, Value};
+use tare_history::Past;
 
+use super::locks::{Blocking, Holder, Lock};
+use super::rows::Rows;
 use super::statistics::{MAX_BATCHES, Parts};
 use super::window::Window;
 use crate::exit::{FAILED, Failure};
@@ -106,6 +108,8 @@ pub struct Recording {
     pub total: Statement,
     /// Each statement.
     pub statements: BTreeMap<StatementKey, Statement>,
+    /// The waits for locks.
+    pub blocking: Blocking,
     /// Why files were skipped.
     pub damaged: Vec<String>,
 }
@@ -149,6 +153,7 @@ impl Recording {
             sampled_seconds: vec![0.0; batches],
             total: Statement::new(batches),
             statements: BTreeMap::new(),
+            blocking: Blocking::new(batches),
             damaged,
         };
         let spans = Spans::new(&readings, window, batches);
@@ -160,6 +165,7 @@ impl Recording {
         recording.read_growth(&past, &spans)?;
         recording.read_moments(&past, &spans)?;
         recording.read_samples(&past, &spans)?;
+        recording.read_blocks(&past, &spans)?;
         Ok(recording)
     }
 
@@ -177,15 +183,12 @@ impl Recording {
             .collect()
     }
 
-    /// The sampled time of an activity as a part of all time, in batches with a moment.
-    pub fn sampled(&self, statement: &Statement, activity: &str) -> Parts {
-        let none = vec![0.0; self.sampled_seconds.len()];
-        let sampled = statement.sampled.get(activity).unwrap_or(&none);
-        let batches = sampled.iter().zip(&self.sampled_seconds);
-        let recorded = batches.filter(|(_, seconds)| **seconds > 0.0);
-        recorded
-            .map(|(sampled, seconds)| (*sampled, *seconds))
-            .collect()
+    /// Sampled seconds of each batch as a part of all time, in batches with a moment. `None`: there are none.
+    pub fn sampled(&self, seconds: Option<&Vec<f64>>) -> Parts {
+        let of = |batch: usize| seconds.map_or(0.0, |seconds| seconds[batch]);
+        let batches = self.sampled_seconds.iter().enumerate();
+        let recorded = batches.filter(|(_, all)| **all > 0.0);
+        recorded.map(|(batch, all)| (of(batch), *all)).collect()
     }
 
     fn statement(&mut self, schema: Option<&str>, digest: &str) -> &mut Statement {
@@ -272,6 +275,45 @@ impl Recording {
                 let statement = self.statement(rows.text(2), digest);
                 statement.add_sample(&activity, batch, seconds);
             }
+        }
+        self.damaged.extend(rows.damaged());
+        Ok(())
+    }
+
+    fn read_blocks(&mut self, past: &Past, spans: &Spans) -> Result<(), Failure> {
+        let columns = [
+            "seconds",
+            "kind",
+            "object_schema",
+            "object",
+            "blocker",
+            "blocker_digest",
+            "blocker_text",
+        ];
+        let mut rows = Rows::scan(past, "blocks", &columns)?;
+        while rows.advance()? {
+            let Some((batch, _)) = spans.of_moment(rows.at()) else {
+                continue;
+            };
+            let owned = |column| rows.text(column).map(str::to_owned);
+            let text = owned(6);
+            let holder = match (owned(5), rows.has(4)) {
+                (Some(digest), _) => {
+                    self.blocking
+                        .texts
+                        .extend(text.map(|text| (digest.clone(), text)));
+                    Holder::Digest(digest)
+                }
+                (None, true) => text.map_or(Holder::WithoutStatement, Holder::Text),
+                (None, false) => Holder::Unknown,
+            };
+            let lock = Lock {
+                kind: owned(1).unwrap_or_default(),
+                object_schema: owned(2),
+                object: owned(3),
+                holder,
+            };
+            self.blocking.add(lock, batch, rows.number(0));
         }
         self.damaged.extend(rows.damaged());
         Ok(())
@@ -385,7 +427,7 @@ pub fn find_server(
     let mut rows = Rows::scan(&past, "growth", &["seconds"])?;
     while rows.advance()? {
         let (at, seconds) = (rows.at(), rows.number(0));
-        let readings = servers.entry((rows.scan.host().to_owned(), rows.server()));
+        let readings = servers.entry((rows.host(), rows.server()));
         readings.or_default().0.insert(at, seconds);
     }
     servers.retain(|_, readings| readings.count_in(window) > 0);
@@ -427,81 +469,6 @@ pub fn read_texts(place: &Place) -> Result<BTreeMap<String, String>, Failure> {
         }
     }
     Ok(texts)
-}
-
-/// Rows of a table with some columns.
-struct Rows {
-    scan: Scan,
-    table: &'static Table,
-    columns: Vec<usize>,
-}
-
-impl Rows {
-    fn scan(past: &Past, table: &str, columns: &[&str]) -> Result<Self, Failure> {
-        let described = TABLES.into_iter().find(|one| one.name == table);
-        let table = described.ok_or_else(|| Failure::new(FAILED, "a history has no such table"))?;
-        let scan = past.scan(table, |column| columns.contains(&column));
-        Ok(Self {
-            scan: scan.map_err(|error| Failure::new(FAILED, error))?,
-            columns: columns.iter().map(|name| position(table, name)).collect(),
-            table,
-        })
-    }
-
-    fn advance(&mut self) -> Result<bool, Failure> {
-        let next = self.scan.advance();
-        next.map_err(|error| Failure::new(FAILED, error))
-    }
-
-    /// In milliseconds since 1970.
-    fn at(&self) -> i64 {
-        match self.scan.value(0) {
-            Value::Long(Some(us)) => us.div_euclid(1000),
-            _ => 0,
-        }
-    }
-
-    fn server(&self) -> String {
-        match self.scan.value(position(self.table, "server")) {
-            Value::Text(Some(server)) => server.to_owned(),
-            _ => String::new(),
-        }
-    }
-
-    fn has(&self, column: usize) -> bool {
-        !matches!(
-            self.scan.value(self.columns[column]),
-            Value::Long(None) | Value::Text(None)
-        )
-    }
-
-    fn number(&self, column: usize) -> f64 {
-        match self.scan.value(self.columns[column]) {
-            Value::Long(Some(n)) => n as f64,
-            Value::Double(Some(x)) => x,
-            _ => 0.0,
-        }
-    }
-
-    fn text(&self, column: usize) -> Option<&str> {
-        match self.scan.value(self.columns[column]) {
-            Value::Text(text) => text,
-            _ => None,
-        }
-    }
-
-    fn damaged(&mut self) -> Vec<String> {
-        let damaged = self.scan.damaged().into_iter();
-        damaged.map(|error| error.to_string()).collect()
-    }
-}
-
-/// The position of a column.
-fn position(table: &Table, name: &str) -> usize {
-    let mut columns = table.columns.iter();
-    columns
-        .position(|column| column.name == name)
-        .unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
+use tare_live::{DIFF_HEADS, DiffReport, Section};
+
+use super::blocking::BlockingChange;
 use super::comparison::{
     Comparison, Difference, Figure, LOAD, MEASURES, Measure, Presence, Subject,
 };
+use super::locks::{Holder, Lock};
 use super::recording::Recording;
 use crate::observe::format::{self, in_utc};
 use crate::observe::table::{Side, lines};
@@ -25,77 +29,153 @@ pub struct Report {
     pub total: Subject,
     /// Each statement, in the order of what it adds or saves.
     pub statements: Vec<Subject>,
+    /// Waits for locks: all together and for each lock; `None` if there were none.
+    pub blocking: Option<(BlockingChange, Vec<BlockingChange>)>,
     /// The texts of digests.
     pub texts: BTreeMap<String, String>,
 }
 
 impl Report {
-    /// The text, with so many statements.
+    /// The text, with so many statements and locks.
     pub fn text(&self, rows: usize) -> String {
-        let days = self.comparison.controls.len();
-        let mut text = vec![
-            format!("before   {}", describe(&self.comparison.before)),
-            format!("after    {}", describe(&self.comparison.after)),
-        ];
-        text.push(match days {
-            0 => "control  none".to_owned(),
-            1 => "control  the same hours of 1 day before, whose change is subtracted".to_owned(),
-            _ => format!(
-                "control  the same hours of {days} days before, whose mean change is subtracted"
-            ),
-        });
-        text.extend([String::new(), "All statements".to_owned()]);
-        text.extend(self.figures(&self.total, true));
-        let changed: Vec<&Subject> = self
-            .statements
-            .iter()
-            .filter(|subject| subject.is_changed())
+        let report = self.for_people(rows);
+        let mut text = report.lines;
+        let sides = [Side::Left, Side::Right, Side::Right, Side::Left];
+        let heads: Vec<(String, Side)> = DIFF_HEADS
+            .map(str::to_owned)
+            .into_iter()
+            .zip(sides)
             .collect();
-        for subject in changed.iter().take(rows) {
-            text.push(String::new());
-            text.push(self.heading(subject));
-            text.extend(self.figures(subject, subject.presence != Presence::Both));
+        for section in report.sections {
+            text.extend([String::new(), section.heading]);
+            let rows: Vec<Vec<String>> = (section.rows.into_iter())
+                .map(|[name, figures @ ..]| {
+                    std::iter::once(format!("  {name}"))
+                        .chain(figures)
+                        .collect()
+                })
+                .collect();
+            text.extend(lines(&heads, &rows));
         }
         text.push(String::new());
-        let others = self.statements.len() - changed.len();
-        if changed.len() > rows {
-            let less = changed.len() - rows;
-            text.push(format!("Changed less, see --rows: {less}"));
-        }
-        text.push(format!("Without a change: {others}"));
+        text.extend(report.notes);
         text.join("\n")
+    }
+
+    /// What changed, with so many statements and locks.
+    pub fn for_people(&self, rows: usize) -> DiffReport {
+        let (before, after) = (&self.comparison.before, &self.comparison.after);
+        let control = match self.comparison.controls.len() {
+            0 => "none".to_owned(),
+            1 => "the same hours of 1 day before, whose change is subtracted".to_owned(),
+            days => {
+                format!("the same hours of {days} days before, whose mean change is subtracted")
+            }
+        };
+        let mut report = DiffReport {
+            windows: [before, after].map(|recording| recording.window.to_string()),
+            lines: vec![
+                format!("before   {}", describe(before)),
+                format!("after    {}", describe(after)),
+                format!("control  {control}"),
+            ],
+            sections: vec![Section {
+                heading: "All statements".to_owned(),
+                rows: self.figures(&self.total, true),
+            }],
+            notes: Vec::new(),
+        };
+        let is_changed = |subject: &&Subject| subject.is_changed();
+        let changed: Vec<&Subject> = self.statements.iter().filter(is_changed).collect();
+        report
+            .sections
+            .extend(changed.iter().take(rows).map(|subject| Section {
+                heading: self.heading(subject),
+                rows: self.figures(subject, subject.presence != Presence::Both),
+            }));
+        let mut note = |name: &str, changed: usize, all: usize| {
+            if changed > rows {
+                let less = changed - rows;
+                let note = format!("{name} that changed less, see --rows: {less}");
+                report.notes.push(note);
+            }
+            let others = all - changed;
+            report
+                .notes
+                .push(format!("{name} without a change: {others}"));
+        };
+        note("Statements", changed.len(), self.statements.len());
+        if let Some((total, locks)) = &self.blocking {
+            let is_changed = |change: &&BlockingChange| change.is_changed();
+            let changed: Vec<&BlockingChange> = locks.iter().filter(is_changed).collect();
+            note("Locks", changed.len(), locks.len());
+            report.sections.push(self.blocking_section(total));
+            let changed = changed.into_iter().take(rows);
+            report
+                .sections
+                .extend(changed.map(|change| self.blocking_section(change)));
+        }
+        report
     }
 
     /// What a statement adds, and its text.
     fn heading(&self, subject: &Subject) -> String {
-        let added = subject.added;
-        let interval = match subject.has_interval {
-            true => format!(" [{:+.2}, {:+.2}]", added.low, added.high),
-            false => String::new(),
-        };
-        let presence = match subject.presence {
-            Presence::Both => "",
-            Presence::New => "new: ",
-            Presence::Vanished => "vanished: ",
-        };
         let (schema, digest) = match &subject.key {
             Some((schema, digest)) => (schema.as_deref(), digest.as_str()),
             None => (None, ""),
         };
-        let text = self.texts.get(digest).map_or(digest, String::as_str);
         let schema = schema.map_or(String::new(), |schema| format!("{schema}: "));
-        let name = format::line(&format!("{schema}{text}"));
-        format!("{:+.2} s{interval}  {presence}{name}", added.value)
+        let name = format!("{schema}{}", self.text_of(digest));
+        let added = added(subject.added, subject.has_interval, subject.presence);
+        format!("{added}{}", format::line(&name))
     }
 
-    /// The lines of a subject's figures: all that changed, or simply all.
-    fn figures(&self, subject: &Subject, has_all: bool) -> Vec<String> {
+    /// The text of a digest, if it is stored.
+    fn text_of<'a>(&'a self, digest: &'a str) -> &'a str {
+        self.texts.get(digest).map_or(digest, String::as_str)
+    }
+
+    /// How many sessions waited for a lock, or for all locks.
+    fn blocking_section(&self, change: &BlockingChange) -> Section {
+        let sessions = &change.sessions;
+        let measure = &MEASURES[LOAD];
+        let heading = match &change.lock {
+            None => "All waits for locks of other sessions".to_owned(),
+            Some(lock) => {
+                let holder = match &lock.holder {
+                    Holder::Unknown => "holder not recorded",
+                    Holder::WithoutStatement => "held by a session without a statement",
+                    Holder::Digest(digest) => &format!("held by {}", self.text_of(digest)),
+                    Holder::Text(text) => &format!("held by {text}"),
+                };
+                let name = format::line(&format!("{}, {holder}", lock.name()));
+                let has_interval = sessions.change.is_some();
+                format!(
+                    "{}{name}",
+                    added(change.added, has_interval, change.presence)
+                )
+            }
+        };
+        let row = [
+            "blocked sessions".to_owned(),
+            value(measure, sessions.before),
+            value(measure, sessions.after),
+            self.change(measure, sessions),
+        ];
+        Section {
+            heading,
+            rows: vec![row],
+        }
+    }
+
+    /// The figures of a subject: all that changed, or simply all.
+    fn figures(&self, subject: &Subject, has_all: bool) -> Vec<[String; 4]> {
         let mut rows = Vec::new();
         let measures = MEASURES.iter().zip(&subject.figures).enumerate();
         for (number, (measure, figure)) in measures {
             if has_all || number == LOAD || figure.is_changed() {
-                rows.push(vec![
-                    format!("  {}", measure.title),
+                rows.push([
+                    measure.title.to_owned(),
                     value(measure, figure.before),
                     value(measure, figure.after),
                     self.change(measure, figure),
@@ -106,20 +186,14 @@ impl Report {
         let changed = changed.filter(|(_, figure)| has_all || figure.is_changed());
         for (name, figure) in changed.take(MAX_ACTIVITIES) {
             let load = &MEASURES[LOAD];
-            rows.push(vec![
-                format!("  in {}", format::line(name)),
+            rows.push([
+                format!("in {}", format::line(name)),
                 value(load, figure.before),
                 value(load, figure.after),
                 self.change(load, figure),
             ]);
         }
-        let heads = [
-            ("", Side::Left),
-            ("before", Side::Right),
-            ("after", Side::Right),
-            ("change", Side::Left),
-        ];
-        lines(&heads.map(|(head, side)| (head.to_owned(), side)), &rows)
+        rows
     }
 
     /// The change, if there is one, and whether it lacks the control that others have.
@@ -141,15 +215,10 @@ impl Report {
                 object.insert("digest".to_owned(), json!(digest));
                 object.insert("text".to_owned(), json!(self.texts.get(digest)));
             }
-            let presence = match subject.presence {
-                Presence::Both => "both",
-                Presence::New => "new",
-                Presence::Vanished => "vanished",
-            };
-            object.insert("presence".to_owned(), json!(presence));
+            object.insert("presence".to_owned(), json!(subject.presence.name()));
             object.insert("is_changed".to_owned(), json!(subject.is_changed()));
             let added = subject.added;
-            let interval = subject.has_interval.then_some([added.low, added.high]);
+            let interval = interval(added, subject.has_interval);
             object.insert("added_seconds".to_owned(), json!(added.value));
             object.insert("added_seconds_interval".to_owned(), json!(interval));
             for (measure, figure) in MEASURES.iter().zip(&subject.figures) {
@@ -171,8 +240,64 @@ impl Report {
             "all": statement(&self.total),
             "statements": self.statements.iter().take(rows).map(statement).collect::<Vec<_>>(),
             "more_statements": self.statements.len().saturating_sub(rows),
+            "blocking": self.blocking.as_ref().map(|(total, locks)| json!({
+                "all": self.blocking_json(total),
+                "locks": locks.iter().take(rows).map(|change| self.blocking_json(change)).collect::<Vec<_>>(),
+                "more_locks": locks.len().saturating_sub(rows),
+            })),
         })
     }
+
+    fn blocking_json(&self, change: &BlockingChange) -> Json {
+        let mut object = change
+            .lock
+            .as_ref()
+            .map_or_else(Map::new, |lock| self.lock_json(lock));
+        let added = change.added;
+        let figures = json!({
+            "presence": change.presence.name(),
+            "is_changed": change.is_changed(),
+            "added_seconds": added.value,
+            "added_seconds_interval": interval(added, change.sessions.change.is_some()),
+            "blocked_sessions": figure_json(&change.sessions),
+        });
+        object.extend(figures.as_object().cloned().unwrap_or_default());
+        Json::Object(object)
+    }
+
+    fn lock_json(&self, lock: &Lock) -> Map<String, Json> {
+        let (digest, text) = match &lock.holder {
+            Holder::Digest(digest) => (Some(digest), self.texts.get(digest)),
+            Holder::Text(text) => (None, Some(text)),
+            Holder::Unknown | Holder::WithoutStatement => (None, None),
+        };
+        let object = json!({
+            "kind": lock.kind,
+            "object_schema": lock.object_schema,
+            "object": lock.object,
+            "is_holder_known": lock.holder != Holder::Unknown,
+            "holder_digest": digest,
+            "holder_text": text,
+        });
+        object.as_object().cloned().unwrap_or_default()
+    }
+}
+
+/// The seconds that something adds, and in which windows it is.
+fn added(added: Difference, has_interval: bool, presence: Presence) -> String {
+    let interval = match has_interval {
+        true => format!(" [{:+.2}, {:+.2}]", added.low, added.high),
+        false => String::new(),
+    };
+    let presence = match presence {
+        Presence::Both => String::new(),
+        Presence::New | Presence::Vanished => format!("{}: ", presence.name()),
+    };
+    format!("{:+.2} s{interval}  {presence}", added.value)
+}
+
+fn interval(difference: Difference, has_interval: bool) -> Option<[f64; 2]> {
+    has_interval.then_some([difference.low, difference.high])
 }
 
 /// Where and when, and how much of it was recorded.

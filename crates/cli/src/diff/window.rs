@@ -1,6 +1,9 @@
 //! Windows of time on the command line.
 
+use std::fmt;
+
 use crate::history::parse_time;
+use crate::observe::format::in_utc;
 use crate::record::time;
 
 /// The length of a window if none is given.
@@ -46,6 +49,13 @@ impl Window {
     /// Whether both have a time in common.
     pub fn overlaps(self, other: Self) -> bool {
         self.from < other.to && other.from < self.to
+    }
+}
+
+/// In the form that [`Start::parse`] takes, to the second.
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}s", in_utc(self.from), (self.to - self.from) / 1000)
     }
 }
 

@@ -6,11 +6,12 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use fastrand::Rng;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use tare_history::{
-    Block, Deadlock, DeadlockTransaction, GrowthRow, Holder, HolderState, LockKind, Party, SUMS,
-    Writer,
+    Block, Deadlock, DeadlockTransaction, GrowthRow, Holder, HolderState, LockKind, Moment, Party,
+    SUMS, Sample, State, Text, Writer,
 };
 
 /// 2026-11-22 14:00 in UTC, in seconds since 1970.
@@ -34,6 +35,157 @@ pub fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64])
         sums: all,
         value: None,
     }
+}
+
+/// The seconds of a day.
+pub const DAY: u64 = 86_400;
+/// The wait of the statement that gets slower.
+pub const FILE_WAIT: &str = "wait/io/file/innodb/innodb_data_file";
+
+/// A statement in ten seconds: digest, calls, microseconds of each, rows and errors of each.
+type Work = (&'static str, u64, u64, u64, u64);
+
+/// What runs in the second ten minutes of a day: on the second day, after the deployment.
+fn work(is_second_day: bool, is_after: bool) -> Vec<Work> {
+    // Every day there are more reports then.
+    let reports = ("reports", if is_after { 90 } else { 50 }, 2_000, 100, 0);
+    let stable = ("stable", 500, 100, 1, 0);
+    let mut all = match is_second_day && is_after {
+        false => vec![("orders", 1_000, 1_000, 10, 0), ("old", 30, 500, 1, 0)],
+        true => vec![("orders", 1_000, 1_500, 25, 1), ("new", 200, 4_000, 1, 0)],
+    };
+    all.extend([reports, stable]);
+    all
+}
+
+/// Writes ten minutes before and ten after 14:10 of two days, with growth and a moment each ten seconds.
+pub fn write(history: &Path, host: &str, digest: impl Fn(&str) -> String) {
+    let mut rng = Rng::with_seed(46);
+    let mut writer = Writer::start(history, host, "shop", at(0)).expect("a writer");
+    let text = |name: &str| Text {
+        schema: Some("shop".into()),
+        digest: digest(name),
+        text: format!("SELECT {name}"),
+    };
+    let mut texts: Vec<Text> = ["orders", "old", "new", "reports", "stable"]
+        .map(text)
+        .into();
+    for (day, step) in (0..2).flat_map(|day| (1..=120).map(move |step| (day, step))) {
+        let is_after = step > 60;
+        let now = |seconds| at(day * DAY + step * 10 - 10 + seconds);
+        let sample = |wait: Option<&str>| Sample {
+            thread_id: 1,
+            connection_id: Some(9),
+            schema: Some("shop".into()),
+            digest: Some(digest("orders").into()),
+            wait: wait.map(Into::into),
+            state: Some(if wait.is_some() {
+                State::Waiting
+            } else {
+                State::OnCpu
+            }),
+            ..Sample::default()
+        };
+        let is_slow = day == 1 && is_after;
+        for second in 0..5 {
+            // Half of the time it runs; then it also waits for a file.
+            let mut samples = Vec::new();
+            samples.extend((rng.f64() < 0.5).then(|| sample(None)));
+            samples.extend((is_slow && rng.f64() < 0.5).then(|| sample(Some(FILE_WAIT))));
+            let moment = Moment {
+                at: now(second * 2 + 1),
+                threads: Some(5),
+                is_exact: Some(true),
+                samples,
+            };
+            let represented = Duration::from_secs(2);
+            writer.add_moment(&moment, represented).expect("written");
+        }
+        let rows = work(day == 1, is_after).into_iter();
+        let rows = rows.map(|(name, calls, us, rows, errors)| {
+            let calls = calls * (95 + rng.u64(0..11)) / 100;
+            let ps = calls * us * 1_000_000 * (95 + rng.u64(0..11)) / 100;
+            let sums = [
+                calls,
+                ps,
+                0,
+                errors * calls / 10,
+                0,
+                0,
+                rows * calls,
+                rows * calls,
+            ];
+            grown("digest", Some("shop"), &digest(name), &sums)
+        });
+        let rows: Vec<_> = rows.collect();
+        writer.add_growth(&rows, &texts, now(10), (10.0, Some(true)));
+        texts.clear();
+    }
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
+}
+
+/// A digest of 64 digits.
+pub fn sha256(name: &str) -> String {
+    format!("{name:0>64}")
+}
+
+/// Adds readings of locks each two seconds of the second day. Row locks of shop.orders block more after 14:10, and a
+/// user lock blocks only then. Metadata locks with an unknown holder block as much as before; a lock of table shop.log
+/// blocks once before.
+pub fn write_blocks(history: &Path) {
+    let mut rng = Rng::with_seed(48);
+    let mut writer = Writer::start(history, "db1", "shop", at(DAY)).expect("a writer");
+    for second in (1..1200).step_by(2) {
+        let is_after = second > 600;
+        let mut blocking = vec![
+            (
+                LockKind::Row,
+                "orders",
+                Some("orders"),
+                if is_after { 0.5 } else { 0.1 },
+            ),
+            (LockKind::Metadata, "orders", None, 0.2),
+        ];
+        if is_after {
+            blocking.push((
+                LockKind::User,
+                "report",
+                Some("DO GET_LOCK('<script>')"),
+                0.3,
+            ));
+        }
+        if second == 301 {
+            blocking.push((LockKind::Table, "log", Some(""), 1.0));
+        }
+        let times = at(DAY + second);
+        for (thread, (kind, object, holder, sessions)) in (1..).zip(blocking) {
+            let holder = holder.map(|text| {
+                let digest = (text == "orders").then(|| sha256(text).into());
+                let text = (digest.is_none() && !text.is_empty()).then(|| text.into());
+                let party = Party {
+                    digest,
+                    text,
+                    ..party(9, "")
+                };
+                (party, HolderState::Running)
+            });
+            let block = Block {
+                kind,
+                object_schema: (kind != LockKind::User).then(|| "shop".into()),
+                object: Some(object.into()),
+                ..block(party(thread, "UPDATE t"), holder)
+            };
+            let varies = if object == "log" {
+                1.0
+            } else {
+                0.95 + 0.1 * rng.f64()
+            };
+            writer.add_blocks(&[block], times, 2.0 * sessions * varies);
+        }
+    }
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
 }
 
 /// A session, with a connection of 100 more, and what it runs or ran.

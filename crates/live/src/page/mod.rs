@@ -21,8 +21,7 @@ use tare_history::{Past, Record};
 
 use crate::target::Open;
 use crate::web::Web;
-use diff::Compare;
-pub use diff::{DiffReport, DiffRequest, HEADS as DIFF_HEADS, Section};
+pub use diff::{Compare, DiffReport, DiffRequest, HEADS as DIFF_HEADS, Section};
 use site::Page;
 use watch::{PageData, Shared, Watch, WatchRequest, lock};
 use windows::Windows;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 
+use super::super::locks::Blocking;
 use super::super::statistics::MAX_BATCHES;
 use super::super::window::Window;
 use super::*;
@@ -116,6 +117,7 @@ fn hour(load: Load, rng: &mut Rng) -> Recording {
         sampled_seconds: vec![3600.0 / MAX_BATCHES as f64; MAX_BATCHES],
         total: Statement::new(MAX_BATCHES),
         statements: BTreeMap::new(),
+        blocking: Blocking::default(),
         damaged: Vec::new(),
     };
     let mut machine = Lasting::new(rng);
