@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::sync::{Condvar, Mutex, RwLock};
 use engine::{Class, Kind};
-use lock_api::GuardNoSend;
 
 use crate::class::{require_kind, tare_class};
 use crate::place::{HostObject, Place, SelfInitialising, assert_fits};
@@ -205,7 +204,7 @@ pub unsafe extern "C" fn tare_mutex_unlock(mutex: *mut tare_mutex) -> c_int {
             return Err(not_held("mutex"));
         }
         // SAFETY: rule 7; the lock is held by C, because this file forgets all guards.
-        unsafe { mutex.force_unlock(GuardNoSend::new()) };
+        unsafe { mutex.force_unlock() };
         Ok(Outcome::Done)
     })
 }
@@ -251,7 +250,7 @@ pub unsafe extern "C" fn tare_rwlock_rdunlock(rwlock: *mut tare_rwlock) -> c_int
             return Err(not_held("rwlock"));
         }
         // SAFETY: rule 7; readers hold it, by C.
-        unsafe { rwlock.force_unlock_read(GuardNoSend::new()) };
+        unsafe { rwlock.force_unlock_read() };
         Ok(Outcome::Done)
     })
 }
@@ -277,7 +276,7 @@ pub unsafe extern "C" fn tare_rwlock_wrunlock(rwlock: *mut tare_rwlock) -> c_int
             return Err(not_held("rwlock"));
         }
         // SAFETY: rule 7; a writer holds it, by C.
-        unsafe { rwlock.force_unlock_write(GuardNoSend::new()) };
+        unsafe { rwlock.force_unlock_write() };
         Ok(Outcome::Done)
     })
 }
@@ -311,7 +310,7 @@ unsafe fn wait(
             return Err(not_held("mutex"));
         }
         // SAFETY: the caller holds the mutex, and its guard was forgotten.
-        let mut guard = unsafe { mutex.make_guard_unchecked(GuardNoSend::new()) };
+        let mut guard = unsafe { mutex.make_guard_unchecked() };
         let in_time = match timeout {
             None => {
                 cond.wait(&mut guard);

@@ -150,8 +150,7 @@ unsafe extern "C" fn enter(mutex: *mut ffi::sqlite3_mutex) {
     // SAFETY: SQLite enters mutexes that it has allocated and not freed.
     let mutex = unsafe { mutex_ref(mutex) };
     if !try_reenter(mutex) {
-        // The guard is a token without a size; `leave` creates another one.
-        let _held = mutex.raw.lock();
+        mutex.raw.lock();
         set_owner(mutex);
     }
 }
@@ -162,7 +161,7 @@ unsafe extern "C" fn try_enter(mutex: *mut ffi::sqlite3_mutex) -> c_int {
     if try_reenter(mutex) {
         return ffi::SQLITE_OK;
     }
-    if mutex.raw.try_lock().is_none() {
+    if !mutex.raw.try_lock() {
         return ffi::SQLITE_BUSY;
     }
     set_owner(mutex);
@@ -177,7 +176,7 @@ unsafe extern "C" fn leave(mutex: *mut ffi::sqlite3_mutex) {
     if depth == 0 {
         mutex.owner.store(0, Ordering::Relaxed);
         // SAFETY: SQLite unlocks a mutex on the thread that has locked it.
-        unsafe { mutex.raw.unlock(lock_api::GuardNoSend::new()) };
+        unsafe { mutex.raw.unlock() };
     }
 }
 

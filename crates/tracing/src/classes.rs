@@ -66,7 +66,11 @@ impl Classes {
         let mut full = format!("{}{}/", kind.prefix(), self.prefix);
         let printable = |c: char| if c.is_control() { '_' } else { c };
         full.extend(name.chars().map(printable));
-        full.truncate(full.floor_char_boundary(MAX_NAME_BYTES));
+        let mut length = full.len().min(MAX_NAME_BYTES);
+        while !full.is_char_boundary(length) {
+            length -= 1;
+        }
+        full.truncate(length);
         full
     }
 

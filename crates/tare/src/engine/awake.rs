@@ -6,6 +6,7 @@
 //! where this one did: those rows get their base when the thread leaves, while they are in the caches,
 //! and are awake for the next thread from its beginning.
 
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
 use tare_layout::bank::{DORMANT, baseline, line_of};
@@ -32,8 +33,16 @@ const MAX_LISTED: usize = 256;
 impl Awake {
     /// One for each bank. Their memory is touched when they are used.
     pub fn all(banks: usize) -> Box<[Self]> {
-        // SAFETY: zeroes are an `Awake`: integers, none listed.
-        unsafe { Box::new_zeroed_slice(banks).assume_init() }
+        assert!(banks > 0);
+        let layout = Layout::array::<Self>(banks).expect("fits into memory");
+        // SAFETY: the layout is that of the slice, and not empty. Zeroes are an `Awake`: integers, none listed.
+        unsafe {
+            let memory = alloc_zeroed(layout);
+            if memory.is_null() {
+                handle_alloc_error(layout);
+            }
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory.cast(), banks))
+        }
     }
 
     pub(super) fn are_more(&self) -> bool {

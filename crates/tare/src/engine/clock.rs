@@ -186,9 +186,12 @@ fn pair() -> (u64, u64) {
 /// which checks it, uses it as its clock; and it does not go back during this test.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn trustworthy() -> bool {
-    use core::arch::x86_64::__cpuid;
-    let invariant =
-        __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0;
+    #[allow(unused_unsafe)] // It is needed before Rust 1.94.
+    let cpuid = |leaf| {
+        // SAFETY: all processors of this architecture have the instruction.
+        unsafe { core::arch::x86_64::__cpuid(leaf) }
+    };
+    let invariant = cpuid(0x8000_0000).eax >= 0x8000_0007 && cpuid(0x8000_0007).edx & (1 << 8) != 0;
     let clock =
         std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let kernel = clock.as_deref().map(str::trim);

@@ -4,8 +4,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use lock_api::GuardNoSend;
-
 use tare_layout::shared::Lost;
 
 use super::fill::consumers;
@@ -173,7 +171,7 @@ fn install_fork_handler() {
         match after_fork() {
             AfterFork::Child => _ = let_go(),
             // SAFETY: locked by `before`, on this thread.
-            _ => unsafe { ENGINE.force_unlock(GuardNoSend::new()) },
+            _ => unsafe { ENGINE.force_unlock() },
         }
     }
     extern "C" fn in_child() {
@@ -186,7 +184,7 @@ fn install_fork_handler() {
             return;
         }
         // SAFETY: `before` locked it, on the thread that this one is a copy of.
-        unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
+        unsafe { ENGINE.force_unlock() };
         if let Some(engine) = ENGINE.lock().as_ref() {
             let pid = std::process::id();
             engine.pid.store(pid, Ordering::Relaxed);
@@ -213,7 +211,7 @@ fn let_go() -> Option<&'static Engine> {
     running::record(0);
     hot::forget_in_child();
     // SAFETY: locked by `before`; the caller is one of the two other handlers.
-    unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
+    unsafe { ENGINE.force_unlock() };
     let engine = ENGINE.lock().take()?;
     engine.pid.store(0, Ordering::Relaxed);
     // The segment belongs to the other process: dropping the engine would discard its pages.

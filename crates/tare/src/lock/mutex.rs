@@ -105,29 +105,26 @@ impl<P: Point> RawMutex<P> {
 unsafe impl<P: Point> lock_api::RawMutex for RawMutex<P> {
     const INIT: Self = Self::with(P::MUTEX);
 
-    type Guard = GuardNoSend;
+    type GuardMarker = GuardNoSend;
 
     #[inline]
     #[track_caller]
-    fn lock(&self) -> GuardNoSend {
+    fn lock(&self) {
         self.point.take(
             LockMode::Exclusive,
             Source::here(),
             || self.try_take(),
             || self.take_slow(None),
         );
-        GuardNoSend::new()
     }
 
     #[inline]
-    fn try_lock(&self) -> Option<GuardNoSend> {
-        self.point
-            .try_take(LockMode::Exclusive, || self.try_take())
-            .then(GuardNoSend::new)
+    fn try_lock(&self) -> bool {
+        self.point.try_take(LockMode::Exclusive, || self.try_take())
     }
 
     #[inline]
-    unsafe fn unlock(&self, _: GuardNoSend) {
+    unsafe fn unlock(&self) {
         self.point.released(LockMode::Exclusive);
         self.let_go();
     }
@@ -144,23 +141,24 @@ unsafe impl<P: Point> RawMutexTimed for RawMutex<P> {
     type Instant = Instant;
 
     #[track_caller]
-    fn try_lock_for(&self, timeout: Duration) -> Option<GuardNoSend> {
+    fn try_lock_for(&self, timeout: Duration) -> bool {
         match Instant::now().checked_add(timeout) {
             Some(deadline) => self.try_lock_until(deadline),
-            None => Some(lock_api::RawMutex::lock(self)),
+            None => {
+                lock_api::RawMutex::lock(self);
+                true
+            }
         }
     }
 
     #[track_caller]
-    fn try_lock_until(&self, deadline: Instant) -> Option<GuardNoSend> {
+    fn try_lock_until(&self, deadline: Instant) -> bool {
         let slow = || self.take_slow(Some(deadline));
-        self.point
-            .take(
-                LockMode::Exclusive,
-                Source::here(),
-                || self.try_take(),
-                slow,
-            )
-            .then(GuardNoSend::new)
+        self.point.take(
+            LockMode::Exclusive,
+            Source::here(),
+            || self.try_take(),
+            slow,
+        )
     }
 }

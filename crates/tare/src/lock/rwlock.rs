@@ -212,54 +212,49 @@ impl<P: Point> RawRwLock<P> {
 unsafe impl<P: Point> lock_api::RawRwLock for RawRwLock<P> {
     const INIT: Self = Self::with(P::RWLOCK);
 
-    type SharedGuard = GuardNoSend;
-    type ExclusiveGuard = GuardNoSend;
+    type GuardMarker = GuardNoSend;
 
     #[inline]
     #[track_caller]
-    fn lock_shared(&self) -> GuardNoSend {
+    fn lock_shared(&self) {
         self.point.take(
             LockMode::Shared,
             Source::here(),
             || self.try_read(),
             || self.read_slow(),
         );
-        GuardNoSend::new()
     }
 
     #[inline]
-    fn try_lock_shared(&self) -> Option<GuardNoSend> {
-        let taken = self.point.try_take(LockMode::Shared, || self.try_read());
-        taken.then(GuardNoSend::new)
+    fn try_lock_shared(&self) -> bool {
+        self.point.try_take(LockMode::Shared, || self.try_read())
     }
 
     #[inline]
-    unsafe fn unlock_shared(&self, _: GuardNoSend) {
+    unsafe fn unlock_shared(&self) {
         self.point.released(LockMode::Shared);
         self.let_go_read();
     }
 
     #[inline]
     #[track_caller]
-    fn lock_exclusive(&self) -> GuardNoSend {
+    fn lock_exclusive(&self) {
         self.point.take(
             LockMode::Exclusive,
             Source::here(),
             || self.try_write(),
             || self.write_slow(),
         );
-        GuardNoSend::new()
     }
 
     #[inline]
-    fn try_lock_exclusive(&self) -> Option<GuardNoSend> {
+    fn try_lock_exclusive(&self) -> bool {
         self.point
             .try_take(LockMode::Exclusive, || self.try_write())
-            .then(GuardNoSend::new)
     }
 
     #[inline]
-    unsafe fn unlock_exclusive(&self, _: GuardNoSend) {
+    unsafe fn unlock_exclusive(&self) {
         self.point.released(LockMode::Exclusive);
         self.let_go_write();
     }
