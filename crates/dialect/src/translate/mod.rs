@@ -201,8 +201,7 @@ pub fn expression(
     mode: Mode,
     schema: &mut dyn Schema,
 ) -> Result<Sql> {
-    // The column's name is not used, and SQLite's text ends at a zero byte.
-    let text = format!("SELECT {expr}").replace('\0', "");
+    let text = format!("SELECT {expr}");
     let query = query::query(query::select(vec![SelectItem::UnnamedExpr(expr)]));
     Rewriter::new(database, schema, mode).query(query, &text)
 }

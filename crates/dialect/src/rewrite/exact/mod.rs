@@ -3,6 +3,7 @@
 //! operands are exact, functions compute with them, and comparisons compare them as such texts.
 
 pub(super) mod compare;
+mod document;
 pub(super) mod plan;
 
 use mysql_common::constants::ColumnType;
@@ -452,6 +453,7 @@ impl Rewriter<'_> {
             }
             _ if name.starts_with("json_") => {
                 self.doubles(expr, |c| matches!(c, Class::Decimal | Class::Big));
+                self.refuse_documents(expr, &name);
                 Plan::default()
             }
             // The type is the column's.

@@ -67,9 +67,10 @@ impl Rewriter<'_> {
     }
 }
 
-/// MySQL cuts a column's name after 256 bytes.
+/// MySQL cuts a column's name after 256 bytes, and at a zero byte.
 fn short(name: &str) -> &str {
-    let mut end = name.len().min(256);
+    let zero = name.find('\0').unwrap_or(name.len());
+    let mut end = zero.min(256);
     while !name.is_char_boundary(end) {
         end -= 1;
     }
