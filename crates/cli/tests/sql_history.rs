@@ -150,11 +150,15 @@ fn the_tables_of_the_files_have_their_rows_with_host_date_and_hour() {
         query(&history, &[], "SHOW TABLES"),
         [
             "blocks",
+            "connections",
             "deadlocks",
             "digests",
             "growth",
             "moments",
-            "samples"
+            "replication",
+            "samples",
+            "status",
+            "transactions"
         ]
     );
 }
