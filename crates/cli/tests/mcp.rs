@@ -269,6 +269,7 @@ fn an_earlier_client_is_served_and_errors_give_advice() {
         ["diff", { "deploy": "soon" }],
         ["waits", { "row": 3 }],
         ["waits", { "at": "2020-01-01" }],
+        ["load", { "at": "2026-11-22 14:01:00" }],
     ]);
     let answer = call("legacy", &["--history", history], calls);
     assert_eq!(answer["version"], "2025-11-25");
@@ -280,6 +281,8 @@ fn an_earlier_client_is_served_and_errors_give_advice() {
     check_tools(&answer["tools"]);
     // The newest interval is the default of a history, whose length is a minute.
     assert_eq!(object(&answer, 0)["seconds"], 60.0);
+    assert_eq!(object(&answer, 0)["until"], "2026-11-22 14:03:19");
+    assert_eq!(object(&answer, 6)["until"], "2026-11-22 14:01:00");
     let words = [
         "--dsn URL or --pid N",
         "give 'deploy', or 'before' and 'after'",
@@ -297,6 +300,50 @@ fn an_earlier_client_is_served_and_errors_give_advice() {
             "{words}: {result}"
         );
     }
+}
+
+/// The history stays open between calls, so that one call does not select the server of the next.
+#[test]
+fn each_call_on_a_history_finds_its_server() {
+    let directory = Directory::new("mcp-servers");
+    let history = directory.path().join("history");
+    for (server, start) in [("one", 0), ("two", 1), ("two", 600)] {
+        let mut writer = Writer::start(&history, "db1", server, at(start)).expect("a writer");
+        let moment = Moment {
+            at: at(start + 5),
+            threads: None,
+            is_exact: None,
+            samples: Vec::new(),
+        };
+        let represented = Duration::from_secs(10);
+        writer.add_moment(&moment, represented).expect("written");
+        writer.write().expect("a piece");
+        writer.end().expect("settled");
+    }
+    let request = |at: &str| {
+        let params = json!({ "name": "load", "arguments": { "at": at } });
+        let request =
+            json!({ "jsonrpc": "2.0", "id": at, "method": "tools/call", "params": params });
+        format!("{request}\n")
+    };
+    let times = [
+        "2026-11-22 14:10:10",
+        "2026-11-22 14:00:10",
+        "2026-11-22 14:10:10",
+    ];
+    let mut server = directory.tare(["mcp", "--history", "history"]);
+    let done = finish_with_input(&mut server, &times.map(request).concat());
+    let answers = done.stdout.lines();
+    let answers: Vec<Value> = answers
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for at in [0, 2] {
+        let load = &answers[at]["result"]["structuredContent"];
+        assert_eq!(load["server"], "two of db1", "{done:?}");
+    }
+    let text = answers[1]["result"]["content"][0]["text"].as_str();
+    let words = "the history has 2 servers then: name one, such as --host-name db1 --server one";
+    assert!(text.is_some_and(|text| text.contains(words)), "{text:?}");
 }
 
 #[test]

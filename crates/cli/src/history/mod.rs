@@ -70,9 +70,8 @@ impl HistoryOptions {
 
 /// A history, its range of time and its warnings.
 pub struct History {
-    past: Past,
-    /// The visible range of time: from, and until before, in milliseconds since 1970.
-    range: Mutex<(i64, i64)>,
+    /// The visible part.
+    past: Mutex<Past>,
     /// All warnings, and those that are not printed yet.
     warnings: Mutex<(HashSet<String>, Vec<String>)>,
 }
@@ -80,13 +79,21 @@ pub struct History {
 impl History {
     /// Restricts the rows to this range of time.
     pub fn set_range(&self, from: i64, to: i64) {
-        *self.range.lock().unwrap_or_else(PoisonError::into_inner) = (from, to);
+        let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        (past.from, past.to) = (from, to);
+    }
+
+    /// Restricts the rows to this host and server.
+    #[cfg(feature = "terminal")]
+    pub fn set_server(&self, host: Option<String>, server: Option<String>) {
+        let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        (past.host, past.server) = (host, server);
     }
 
     /// The part of the history that a statement's filter on the host selects.
     fn of_host(&self, filter: &Filter, column: &str) -> Option<Past> {
-        let mut past = self.past.clone();
-        (past.from, past.to) = *self.range.lock().unwrap_or_else(PoisonError::into_inner);
+        let past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut past = past.clone();
         match (filter.text(column), &past.host) {
             (Admit::None, _) => return None,
             // Hosts are case-sensitive directories, but SQL's comparison may ignore case.
@@ -137,8 +144,7 @@ impl Tables {
     /// The tables of a history. They are leaked, because descriptions of tables are static.
     pub fn new(past: Past) -> (Arc<History>, &'static Self) {
         let history = Arc::new(History {
-            range: Mutex::new((past.from, past.to)),
-            past,
+            past: Mutex::new(past),
             warnings: Mutex::default(),
         });
         let tables = Self {

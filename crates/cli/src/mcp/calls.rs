@@ -11,7 +11,7 @@ use crate::diff::{self, Start};
 use crate::exit::{FAILED, Failure, NO_SEGMENT};
 use crate::explain;
 use crate::history::parse_time;
-use crate::top::reading::{Observed, Query, Reading, read_load, read_page};
+use crate::top::reading::{Observed, Query, Reading, Source, open_history, read_load, read_page};
 use crate::top::replay::ReplayOptions;
 
 /// The default lengths of intervals, and the longest for which a call waits.
@@ -27,9 +27,9 @@ const MAX_ANSWER_BYTES: usize = 200_000;
 const MAX_ACTIVITIES: usize = 5;
 
 /// Calls a tool. Whatever fails is a result for the model, which says what to do.
-pub fn call(tool: &Tool, arguments: &Json, args: &Args) -> Json {
+pub fn call(tool: &Tool, arguments: &Json, args: &Args, history: &mut Option<Source>) -> Json {
     let answer = Given::check(tool.arguments, arguments).map_err(|why| Failure::new(FAILED, why));
-    let answer = answer.and_then(|given| limit(read(tool, &given, args)?));
+    let answer = answer.and_then(|given| limit(read(tool, &given, args, history)?));
     match answer {
         Ok((object, text)) => json!({
             "content": [{ "type": "text", "text": text }],
@@ -68,7 +68,12 @@ fn limit(answer: Reading) -> Result<Reading, Failure> {
     }
 }
 
-fn read(tool: &Tool, given: &Given<'_>, args: &Args) -> Result<Reading, Failure> {
+fn read(
+    tool: &Tool,
+    given: &Given<'_>,
+    args: &Args,
+    history: &mut Option<Source>,
+) -> Result<Reading, Failure> {
     let query = |page| {
         move |length| Query {
             page,
@@ -81,15 +86,15 @@ fn read(tool: &Tool, given: &Given<'_>, args: &Args) -> Result<Reading, Failure>
     };
     match tool.subject {
         Subject::Load => {
-            let (observed, length) = observe(given, args)?;
+            let (observed, length) = observe(given, args, history)?;
             read_load(observed, length)
         }
         Subject::Page(page) => {
-            let (observed, length) = observe(given, args)?;
+            let (observed, length) = observe(given, args, history)?;
             read_page(observed, &query(page)(length))
         }
         Subject::Blockers => {
-            let (observed, length) = observe(given, args)?;
+            let (observed, length) = observe(given, args, history)?;
             read_page(observed, &query("threads")(length))
         }
         Subject::Diff => compare(given, args),
@@ -115,7 +120,11 @@ fn needs(what: &str, option: &str) -> Failure {
 
 /// What is read, and for how long: the history if a time is given or there is nothing else, or the live
 /// server.
-fn observe<'a>(given: &Given<'_>, args: &'a Args) -> Result<(Observed<'a>, Duration), Failure> {
+fn observe<'a>(
+    given: &Given<'_>,
+    args: &'a Args,
+    history: &'a mut Option<Source>,
+) -> Result<(Observed<'a>, Duration), Failure> {
     let (at, seconds) = (given.text("at"), given.seconds("seconds"));
     if let (Some(target), None) = (args.live(), at) {
         let length = seconds.unwrap_or(LIVE);
@@ -135,9 +144,17 @@ fn observe<'a>(given: &Given<'_>, args: &'a Args) -> Result<(Observed<'a>, Durat
     let at = at.map(parse_time).transpose();
     let at = at.map_err(|why| Failure::new(FAILED, why))?;
     let length = seconds.unwrap_or(OF_HISTORY);
-    let options = ReplayOptions::new(directory.clone(), args.server.clone(), at);
-    let replay = options.open(args.host_name.as_deref(), length)?;
-    Ok((Observed::Past(Box::new(replay)), length))
+    let history = match history {
+        Some(open) => {
+            open.seek(at)?;
+            open
+        }
+        None => {
+            let options = ReplayOptions::new(directory.clone(), args.server.clone(), at);
+            history.insert(open_history(&options, args.host_name.as_deref())?)
+        }
+    };
+    Ok((Observed::Past(history), length))
 }
 
 fn compare(given: &Given<'_>, args: &Args) -> Result<Reading, Failure> {

@@ -151,9 +151,9 @@ impl Batch {
 
     /// Reads one interval.
     #[cfg(feature = "history")]
-    pub fn read_one(&self, mut source: Source) -> Result<Interval, QueryError> {
+    pub fn read_one(&self, source: &mut Source) -> Result<Interval, QueryError> {
         loop {
-            if let Some(interval) = self.read(&mut source)? {
+            if let Some(interval) = self.read(source)? {
                 return Ok(interval);
             }
             std::thread::sleep(self.every);

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::average::AverageLoad;
 use super::batch::Batch;
 use super::pages::PAGES;
-use super::replay::Replay;
+use super::replay::ReplayOptions;
 use super::schema;
 use super::sheet::{Measure, Sheet};
-use super::source::{Others, Sampler, Source};
+pub use super::source::Source;
+use super::source::{Others, Sampler};
 use super::view::Order;
 use crate::exit::{FAILED, Failure};
 use crate::observe::{ObservedServer, QueryError};
@@ -21,7 +21,27 @@ pub enum Observed<'a> {
     /// Now.
     Live(&'a Target),
     /// Then.
-    Past(Box<Replay>),
+    Past(&'a mut Source),
+}
+
+impl Observed<'_> {
+    /// Connects or attaches to what is read now, into `live`.
+    fn source<'s>(&'s mut self, live: &'s mut Option<Source>) -> Result<&'s mut Source, Failure> {
+        match self {
+            Self::Live(target) => {
+                let observed = ObservedServer::open(target.clone())?;
+                let sampler = Sampler::new(observed, Others::default());
+                Ok(live.insert(Source::Live(Box::new(sampler))))
+            }
+            Self::Past(history) => Ok(history),
+        }
+    }
+}
+
+/// Opens a history at the time of the options.
+pub fn open_history(options: &ReplayOptions, host: Option<&str>) -> Result<Source, Failure> {
+    let replay = options.open(host, Duration::ZERO)?;
+    Ok(Source::Past(Box::new(replay)))
 }
 
 /// Which rows of a page are read.
@@ -56,15 +76,10 @@ pub fn page_schema(name: &str) -> Json {
 }
 
 /// Reads an interval of a page.
-pub fn read_page(observed: Observed<'_>, query: &Query) -> Result<Reading, Failure> {
+pub fn read_page(mut observed: Observed<'_>, query: &Query) -> Result<Reading, Failure> {
     let page = page(query.page);
-    let source = match observed {
-        Observed::Live(target) => {
-            let observed = ObservedServer::open(target.clone())?;
-            Source::Live(Box::new(Sampler::new(observed, Others::default())))
-        }
-        Observed::Past(replay) => Source::Past(replay),
-    };
+    let mut live = None;
+    let source = observed.source(&mut live)?;
     let column = match query.is_by_count {
         true => page.by_count(),
         false => page.by_time(),
@@ -97,28 +112,11 @@ pub fn read_page(observed: Observed<'_>, query: &Query) -> Result<Reading, Failu
 }
 
 /// Reads the load of an interval.
-pub fn read_load(observed: Observed<'_>, length: Duration) -> Result<Reading, Failure> {
-    let (load, server) = match observed {
-        Observed::Live(target) => {
-            let mut observed = ObservedServer::open(target.clone())?;
-            if let Some(reason) = observed.about.explain_empty_page() {
-                return Err(Failure::new(FAILED, reason));
-            }
-            if !observed.about.was_live {
-                let message = "the program has ended and has no load; top_statements and waits have its totals";
-                return Err(Failure::new(FAILED, message));
-            }
-            let load = AverageLoad::measure(&mut observed, length).map_err(failure)?;
-            (
-                load,
-                format!("{} ({})", observed.about.name, observed.about.server()),
-            )
-        }
-        Observed::Past(mut replay) => {
-            replay.set_length(length);
-            (replay.average_load().map_err(failure)?, replay.headline())
-        }
-    };
+pub fn read_load(mut observed: Observed<'_>, length: Duration) -> Result<Reading, Failure> {
+    let mut live = None;
+    let source = observed.source(&mut live)?;
+    let load = source.average_load(length).map_err(failure)?;
+    let server = source.headline();
     Ok((load.json(&server), load.text(&server)))
 }
 

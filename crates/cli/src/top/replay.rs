@@ -36,6 +36,10 @@ pub struct ReplayOptions {
     /// [default: the newest]
     #[arg(long, value_name = "TIME", requires = "history", value_parser = parse_time)]
     at: Option<i64>,
+
+    /// The option that names a host, for messages
+    #[arg(skip = "--host")]
+    host_option: &'static str,
 }
 
 /// The time before and after the start in which servers are searched.
@@ -68,7 +72,13 @@ const DEADLOCKS: &str = "SELECT CONCAT('a deadlock on ', COALESCE(MAX(NULLIF(CON
 /// A history and the current position in it.
 pub struct Replay {
     session: SqlSession,
+    /// What the options select.
     past: Past,
+    /// The host and server that are read.
+    host: String,
+    server: String,
+    /// The option that names a host, for messages.
+    host_option: &'static str,
     /// The end of the current interval, in milliseconds since 1970.
     until: i64,
     /// Its length, in milliseconds.
@@ -86,6 +96,7 @@ impl ReplayOptions {
             history: Some(history),
             server,
             at,
+            host_option: "--host-name",
         }
     }
 
@@ -108,20 +119,26 @@ impl ReplayOptions {
         let mut replay = Replay {
             session,
             past,
+            host: String::new(),
+            server: String::new(),
+            host_option: self.host_option,
             until: 0,
             length: 0,
             growth: 0,
             has_begun: false,
         };
-        replay.begin(self.at)?;
+        replay.seek(self.at)?;
         replay.set_length(every);
         Ok(replay)
     }
 }
 
 impl Replay {
-    /// Finds the start, and checks that there is one server.
-    fn begin(&mut self, at: Option<i64>) -> Result<(), Failure> {
+    /// Begins with the interval that ends at this time, by default the newest, and checks that there is one
+    /// server then.
+    pub fn seek(&mut self, at: Option<i64>) -> Result<(), Failure> {
+        self.has_begun = false;
+        self.set_server(self.past.host.clone(), self.past.server.clone());
         let newest = match at {
             Some(at) => at,
             None => match self.first_or_last_moment("MAX", i64::MIN, i64::MAX)? {
@@ -151,15 +168,15 @@ impl Replay {
                 return Err(Failure::new(FAILED, message));
             }
             [(host, server)] => {
-                self.past.host = Some(host.clone());
-                self.past.server = Some(server.clone());
-                // Restrict the history to this server; others may have data at other times.
-                self.session = open_session(&self.past)?;
+                (self.host, self.server) = (host.clone(), server.clone());
+                // Others may have data at other times.
+                self.set_server(Some(host.clone()), Some(server.clone()));
             }
             several => {
+                let option = self.host_option;
                 let named: Vec<String> = several
                     .iter()
-                    .map(|(host, server)| format!("--host {host} --server {server}"))
+                    .map(|(host, server)| format!("{option} {host} --server {server}"))
                     .collect();
                 let message = format!(
                     "the history has {} servers then: name one, such as {}",
@@ -188,6 +205,12 @@ impl Replay {
     pub fn set_length(&mut self, every: Duration) {
         let wanted = i64::try_from(every.as_millis()).unwrap_or(i64::MAX);
         self.length = wanted.max(self.growth);
+    }
+
+    fn set_server(&self, host: Option<String>, server: Option<String>) {
+        if let SqlSession::History(past) = &self.session {
+            past.history().set_server(host, server);
+        }
     }
 
     fn set_range(&self, from: i64, to: i64) {
@@ -325,8 +348,7 @@ impl Replay {
 
     /// The server and host, for the headline.
     pub fn headline(&self) -> String {
-        let of = |name: &Option<String>| name.clone().unwrap_or_default();
-        format!("{} of {}", of(&self.past.server), of(&self.past.host))
+        format!("{} of {}", self.server, self.host)
     }
 }
 

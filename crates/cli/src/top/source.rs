@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "history")]
 use tare_history::Value;
 
+#[cfg(feature = "history")]
+use super::average::AverageLoad;
 use super::errors::Errors;
 use super::kill::Kill;
 use super::load::{Load, LoadReader};
@@ -16,6 +18,8 @@ use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, growth};
 use super::states::States;
 use super::{blockers, errors, executions, idle, own, prepared, transactions};
+#[cfg(feature = "history")]
+use crate::exit::Failure;
 use crate::observe::innodb::InnodbReader;
 use crate::observe::sampling::{self, Sampling};
 #[cfg(feature = "history")]
@@ -139,6 +143,28 @@ impl Source {
             Self::Processes(_) => Ok(None),
             #[cfg(feature = "history")]
             Self::Past(replay) => replay.load(),
+        }
+    }
+
+    /// The average load of an interval: the next one, or the current one of a history.
+    #[cfg(feature = "history")]
+    pub fn average_load(&mut self, length: Duration) -> Result<AverageLoad, QueryError> {
+        match self {
+            Self::Live(sampler) => sampler.average_load(length),
+            Self::Processes(_) => Err(QueryError::Refused("a process has no statements".into())),
+            Self::Past(replay) => {
+                replay.set_length(length);
+                replay.average_load()
+            }
+        }
+    }
+
+    /// Begins with the interval of a history that ends at this time, by default the newest.
+    #[cfg(feature = "history")]
+    pub fn seek(&mut self, at: Option<i64>) -> Result<(), Failure> {
+        match self {
+            Self::Live(_) | Self::Processes(_) => Ok(()),
+            Self::Past(replay) => replay.seek(at),
         }
     }
 
@@ -275,6 +301,21 @@ impl Sampler {
             return Err(QueryError::Lost("the program has ended".into()));
         }
         self.load.read(&mut self.observed)
+    }
+
+    /// The average load of the next interval.
+    #[cfg(feature = "history")]
+    fn average_load(&mut self, length: Duration) -> Result<AverageLoad, QueryError> {
+        let about = &self.observed.about;
+        if let Some(reason) = about.explain_empty_page() {
+            return Err(QueryError::Refused(reason.to_owned()));
+        }
+        if !about.was_live {
+            let why =
+                "the program has ended and has no load; top_statements and waits have its totals";
+            return Err(QueryError::Refused(why.to_owned()));
+        }
+        AverageLoad::measure(&mut self.observed, length)
     }
 
     /// Executes a KILL and returns a message about the outcome.
