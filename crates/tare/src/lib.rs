@@ -24,6 +24,31 @@
 //!
 //! While it runs, `tare sql` on the same machine shows what its threads wait for and run.
 //!
+//! In async Rust a task has a session of its own, and a statement lives across `.await` ([`task`]):
+//!
+//! ```
+//! tare::classes! {
+//!     static CONNECTION: Thread = "thread/app/connection";
+//!     static GET: Statement = "statement/app/get";
+//! }
+//!
+//! async fn get(key: u64) -> u64 {
+//!     let statement = tare::task::statement::start(&GET);
+//!     statement.digest_by_shape("GET ?", &format!("GET {key}"));
+//!     tokio::task::yield_now().await;
+//!     key
+//! }
+//!
+//! let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
+//! let session = tare::thread::ThreadSession::new(&CONNECTION);
+//! let task = runtime.spawn(tare::task::scope(session, get(42)));
+//! assert_eq!(runtime.block_on(task)?, 42);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The crate `tare-tracing` records the spans of a program that uses tracing, and `tare-tower` the requests of
+//! servers on axum, hyper and tonic; each needs one line.
+//!
 //! There are three states: not compiled in (feature `instrument` off: every item exists and does
 //! nothing), disabled (not started, or stopped: one load and one branch per point), and running, with
 //! each instrument off, counted or timed. With [`watch_settings`] a kind of event costs what disabled
