@@ -94,11 +94,11 @@ const MAX_WORDS: usize = 24;
 /// The text behind the first words, if one of these statements begins with them: MySQL cannot read on there.
 pub(crate) fn behind_first_words(text: &str) -> Option<&str> {
     let words = words(text);
-    let known = |name: &&str| {
+    let shared = |name: &&str| {
         let both = name.split(' ').zip(&words);
         both.take_while(|(name, word)| name == word).count()
     };
-    let last = STATEMENTS.iter().map(known).max()?.checked_sub(1)?;
+    let last = STATEMENTS.iter().map(shared).max()?.checked_sub(1)?;
     // The words of the list are as long in lower case.
     let mut rest = text;
     for word in &words[..=last] {
