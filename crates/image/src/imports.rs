@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_places_of_this_process_have_the_addresses_of_its_functions() {
+    fn the_entries_of_this_process_have_the_addresses_of_its_functions() {
         let imports = Imports::of(Path::new("/proc/self/exe"), |name| name == "write");
         let imports = imports.expect("a program");
         assert!(!imports.is_empty());
