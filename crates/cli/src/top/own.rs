@@ -133,6 +133,7 @@ fn normalise(sql: &str) -> String {
     let mut normalise = normalise
         .replace("SQL_TSI_", "")
         .replace("SYSTEM_USER", "USER")
+        .replace("DISTINCTROW", "DISTINCT")
         .replace("NULL", "?")
         .replace(",...", "")
         .replace("(...)", "(?)");
