@@ -75,6 +75,7 @@ fn work(stream: &TcpStream, client: usize, rounds: usize) {
 }
 
 #[test]
+#[ignore = "compiles two programs: make test-long"]
 fn the_documented_servers_in_rust_count_exactly() {
     let rounds = scale(100, 5_000);
     let (manifests, programs) = (documented("toml"), documented("rust"));
