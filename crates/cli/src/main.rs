@@ -21,13 +21,13 @@ mod history;
 mod live;
 #[cfg(feature = "terminal")]
 mod manual;
-#[cfg(all(feature = "history", feature = "terminal"))]
+#[cfg(feature = "terminal")]
 mod mcp;
 #[cfg(feature = "history")]
 mod metrics_source;
 mod observe;
 mod output;
-#[cfg(any(feature = "history", feature = "terminal"))]
+#[cfg(feature = "history")]
 mod processes;
 mod ps;
 mod querystat;
@@ -94,7 +94,7 @@ enum Command {
     Live(Box<live::Args>),
     #[cfg(feature = "history")]
     Diff(diff::Args),
-    #[cfg(all(feature = "history", feature = "terminal"))]
+    #[cfg(feature = "terminal")]
     Mcp(Box<mcp::Args>),
     Explain(explain::Args),
     Weigh(Box<weigh::Args>),
@@ -125,7 +125,7 @@ fn main() -> ExitCode {
         Command::Live(args) => live::main(&args),
         #[cfg(feature = "history")]
         Command::Diff(args) => diff::main(&args),
-        #[cfg(all(feature = "history", feature = "terminal"))]
+        #[cfg(feature = "terminal")]
         Command::Mcp(args) => mcp::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),

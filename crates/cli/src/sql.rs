@@ -139,7 +139,7 @@ impl Target {
     }
 
     /// The process of --pid, if it runs and has no segment. Its threads are observed through /proc.
-    #[cfg(any(feature = "history", feature = "terminal"))]
+    #[cfg(feature = "history")]
     pub fn process_without_segment(&self) -> Option<u32> {
         let pid = self.pid.filter(|_| !self.server.is_given())?;
         crate::processes::has_no_segment(pid).then_some(pid)

@@ -1,6 +1,6 @@
 //! Formats numbers for people: three or four digits and a unit, at most ten characters.
 
-#[cfg(any(feature = "history", feature = "terminal"))]
+#[cfg(feature = "history")]
 use tare_rows::time::timestamp_of_seconds;
 
 /// A time in picoseconds, in the units of sys.format_time.
@@ -62,7 +62,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// A time in milliseconds since 1970 in UTC, to the second.
-#[cfg(any(feature = "history", feature = "terminal"))]
+#[cfg(feature = "history")]
 pub fn in_utc(ms: i64) -> String {
     timestamp_of_seconds(ms.max(0).unsigned_abs().saturating_mul(1000))
 }

@@ -227,7 +227,7 @@ impl InnodbReader {
     }
 
     /// Whether it reads row locks.
-    #[cfg(any(feature = "history", feature = "terminal"))]
+    #[cfg(feature = "history")]
     pub fn has_row_locks(&self) -> bool {
         self.has_row_locks
     }

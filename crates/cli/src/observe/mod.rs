@@ -9,14 +9,14 @@ mod deadlocks;
 mod figures;
 pub mod format;
 mod grant;
-#[cfg(any(feature = "history", feature = "terminal"))]
+#[cfg(feature = "history")]
 pub mod innodb;
 #[cfg(feature = "history")]
 mod innodb_locks;
-#[cfg(any(feature = "history", feature = "terminal"))]
+#[cfg(feature = "history")]
 mod limited_session;
 mod listener;
-#[cfg(any(feature = "history", feature = "terminal"))]
+#[cfg(feature = "history")]
 pub mod lock_waits;
 mod process;
 #[cfg(feature = "history")]
@@ -37,7 +37,7 @@ pub use listener::connect_to_listener;
 use tare_client::SessionKind;
 
 use self::grant::explain_refusal;
-#[cfg(any(feature = "history", feature = "terminal"))]
+#[cfg(feature = "history")]
 use self::innodb::InnodbReader;
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
@@ -97,7 +97,7 @@ impl ObservedServer {
     }
 
     /// A reader of row locks and transactions that the target's own tables do not have; `None` if there is no InnoDB.
-    #[cfg(any(feature = "history", feature = "terminal"))]
+    #[cfg(feature = "history")]
     pub fn innodb(&self) -> Option<InnodbReader> {
         match (self.about.product, self.about.pid) {
             (Product::Tare, pid) => {

@@ -150,7 +150,6 @@ impl Batch {
     }
 
     /// Reads one interval.
-    #[cfg(feature = "history")]
     pub fn read_one(&self, source: &mut Source) -> Result<Interval, QueryError> {
         loop {
             if let Some(interval) = self.read(source)? {

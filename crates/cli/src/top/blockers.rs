@@ -263,7 +263,6 @@ fn queries_for(about: &About) -> Vec<&'static str> {
 
 impl Blocked {
     /// From rows of a waiting THREAD_ID and its blocker's, which may be unknown.
-    #[cfg(feature = "history")]
     pub fn from_rows(rows: &[Vec<Cell>]) -> Self {
         let mut blocked = Self::default();
         blocked.add_rows(rows);

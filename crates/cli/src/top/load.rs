@@ -98,13 +98,11 @@ impl LoadCounters {
     }
 
     /// Reads them.
-    #[cfg(feature = "history")]
     pub fn read(observed: &mut ObservedServer) -> Result<Self, QueryError> {
         Ok(Self::from_rows(&observed.rows(QUERY)?))
     }
 
     /// Sessions that run a statement.
-    #[cfg(feature = "history")]
     pub fn active(&self) -> u64 {
         u64::try_from(self.active).unwrap_or(0)
     }

@@ -1,6 +1,5 @@
 //! `tare top`: displays what a server does now, on one screen.
 
-#[cfg(feature = "history")]
 mod average;
 mod batch;
 mod blockers;
@@ -22,13 +21,9 @@ mod poller;
 mod prepared;
 mod process_pages;
 mod processes;
-#[cfg(feature = "history")]
 pub mod reading;
-#[cfg(feature = "history")]
 mod recording;
-#[cfg(feature = "history")]
 pub mod replay;
-#[cfg(feature = "history")]
 mod schema;
 mod screen;
 #[cfg(test)]
@@ -38,7 +33,6 @@ mod snapshot;
 mod source;
 mod sparks;
 mod states;
-#[cfg(feature = "history")]
 mod status_pages;
 mod terminal;
 #[cfg(test)]
@@ -49,7 +43,6 @@ mod view;
 mod window_key;
 
 use std::io::IsTerminal;
-#[cfg(feature = "history")]
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -99,7 +92,6 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
 
-    #[cfg(feature = "history")]
     #[command(flatten)]
     replay: replay::ReplayOptions,
 
@@ -120,7 +112,6 @@ pub struct Args {
     format: Option<PrintFormat>,
 
     /// Also record the server into this directory, as tare record does
-    #[cfg(feature = "history")]
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
@@ -191,7 +182,6 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
     let thresholds = config::read()?.top;
     let theme = Theme::new(thresholds, |name| std::env::var(name).ok());
-    #[cfg(feature = "history")]
     if args.replay.is_given() {
         replay(args, page, theme, is_printed)?;
         return Ok(ExitCode::SUCCESS);
@@ -225,7 +215,6 @@ fn name(server: &str, args: &Args) -> String {
 fn print(args: &Args, page: &'static Sheet, target: &Target) -> Result<(), Failure> {
     let others = Others::default();
     let sampler = connect(target, &others, true)?;
-    #[cfg(feature = "history")]
     let _recordings = {
         let mut recordings = recording::Recordings::default();
         if let Some(directory) = &args.record {
@@ -282,7 +271,6 @@ fn connect(target: &Target, others: &Others, is_printed: bool) -> Result<Source,
 }
 
 /// Displays or prints a history.
-#[cfg(feature = "history")]
 fn replay(
     args: &Args,
     page: &'static Sheet,
@@ -306,7 +294,6 @@ fn replay(
 }
 
 /// The servers of the command line that are names in config.toml.
-#[cfg(feature = "history")]
 fn config_names(args: &Args) -> impl Iterator<Item = String> {
     let names = args.servers.iter().filter(|name| config::is_name(name));
     names.cloned()
@@ -319,7 +306,6 @@ fn watch(
     theme: Theme,
     targets: Vec<(String, Target)>,
 ) -> Result<(), Failure> {
-    #[cfg(feature = "history")]
     let recordings = std::rc::Rc::new(std::cell::RefCell::new(recording::Recordings::default()));
     let is_only = targets.len() == 1;
     let mut servers = Vec::new();
@@ -333,7 +319,6 @@ fn watch(
         };
         // One of several servers may be unreachable at first.
         let sampler = if is_only { Some(opened()?) } else { None };
-        #[cfg(feature = "history")]
         let record = args.record.clone().map(|directory| {
             let recording = recording::Recording {
                 server: config::is_name(&name).then(|| name.clone()),
@@ -346,8 +331,6 @@ fn watch(
                 recordings.borrow_mut().start(recording, reporter);
             }) as Box<dyn FnOnce(screen::Reporter)>
         });
-        #[cfg(not(feature = "history"))]
-        let record = None;
         servers.push(Server {
             name,
             target: Some(target),
@@ -358,7 +341,6 @@ fn watch(
     }
     let signal = screen::run(servers, page, args.interval, theme)?;
     // Complete the files of recordings first.
-    #[cfg(feature = "history")]
     drop(recordings);
     emulate_signal(signal)
 }

@@ -25,7 +25,6 @@ pub fn remove(sheet: &Sheet, rows: &mut Vec<Row>, connections: &[u64]) {
         let at = sheet.columns.len() - 1;
         rows.retain(|row| !matches!(&row.figures[at], Figure::Text(text) if is_own(text)));
         // More connections are those of a recorder.
-        #[cfg(feature = "history")]
         if connections.len() > 1 {
             rows.retain(
                 |row| !matches!(&row.figures[at], Figure::Text(text) if is_recorder_query(text)),
@@ -35,7 +34,6 @@ pub fn remove(sheet: &Sheet, rows: &mut Vec<Row>, connections: &[u64]) {
 }
 
 /// Whether a digest's text is a recorder's query.
-#[cfg(feature = "history")]
 fn is_recorder_query(digest: &str) -> bool {
     static QUERIES: OnceLock<Vec<String>> = OnceLock::new();
     matches_any(
@@ -175,7 +173,6 @@ mod tests {
         );
     }
 
-    #[cfg(feature = "history")]
     #[test]
     fn a_recorders_queries_are_recognised() {
         let users = "SELECT ? , SYSTEM_USER , SUM ( `COUNT_STAR` ) , SUM ( `SUM_TIMER_WAIT` ) , SUM ( `SUM_LOCK_TIME` ) , SUM ( `SUM_ERRORS` ) , \

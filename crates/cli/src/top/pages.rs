@@ -7,7 +7,6 @@ use super::drills::{
 };
 use super::process_pages::PROCESS_PAGES;
 use super::sheet::{Column, Drill, Measure, Sheet, Since, col, hidden, sheet};
-#[cfg(feature = "history")]
 use super::status_pages;
 
 /// The pages, in the order of [`KEYS`].
@@ -21,13 +20,9 @@ pub static PAGES: &[Sheet] = &[
     THREADS,
     MEMORY,
     PREPARED,
-    #[cfg(feature = "history")]
     status_pages::STATUS,
-    #[cfg(feature = "history")]
     status_pages::REPLICATION,
-    #[cfg(feature = "history")]
     status_pages::TRANSACTIONS,
-    #[cfg(feature = "history")]
     status_pages::CONNECTIONS,
 ];
 
@@ -255,7 +250,6 @@ static THREADS_WITH_STATES: Sheet = Sheet {
 
 /// The columns of [`THREADS`], from the sessions that `tare record` sampled, and those that blocked others or were
 /// blocked without a sample: a holder that sleeps has none.
-#[cfg(feature = "history")]
 pub static THREADS_OF_SAMPLES: Sheet = Sheet {
     // A holder that slept took no time.
     has_idle_rows: true,

@@ -3,29 +3,23 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "history")]
 use tare_history::Value;
 
-#[cfg(feature = "history")]
 use super::average::AverageLoad;
 use super::errors::Errors;
 use super::kill::Kill;
 use super::load::{Load, LoadReader};
 use super::processes::ProcessSampler;
-#[cfg(feature = "history")]
 use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, growth};
 use super::states::States;
 use super::{blockers, errors, executions, idle, own, prepared, transactions};
-#[cfg(feature = "history")]
 use crate::exit::Failure;
 use crate::observe::innodb::InnodbReader;
 use crate::observe::sampling::{self, Sampling};
-#[cfg(feature = "history")]
 use crate::observe::server_status::StatusReader;
 use crate::observe::{ObservedServer, Product, QueryError};
-#[cfg(feature = "history")]
 use crate::output::Cell;
 
 /// Finds executions of prepared statements without a digest, which MySQL before 9 counts only in
@@ -121,7 +115,6 @@ pub enum Source {
     /// A process without a segment, and the processes below it.
     Processes(Box<ProcessSampler>),
     /// A history.
-    #[cfg(feature = "history")]
     Past(Box<Replay>),
 }
 
@@ -131,7 +124,6 @@ impl Source {
         match self {
             Self::Live(sampler) => sampler.sample(place),
             Self::Processes(sampler) => sampler.sample(place),
-            #[cfg(feature = "history")]
             Self::Past(replay) => replay.sample(place),
         }
     }
@@ -141,13 +133,11 @@ impl Source {
         match self {
             Self::Live(sampler) => sampler.load(),
             Self::Processes(_) => Ok(None),
-            #[cfg(feature = "history")]
             Self::Past(replay) => replay.load(),
         }
     }
 
     /// The average load of an interval: the next one, or the current one of a history.
-    #[cfg(feature = "history")]
     pub fn average_load(&mut self, length: Duration) -> Result<AverageLoad, QueryError> {
         match self {
             Self::Live(sampler) => sampler.average_load(length),
@@ -160,7 +150,6 @@ impl Source {
     }
 
     /// Begins with the interval of a history that ends at this time, by default the newest.
-    #[cfg(feature = "history")]
     pub fn seek(&mut self, at: Option<i64>) -> Result<(), Failure> {
         match self {
             Self::Live(_) | Self::Processes(_) => Ok(()),
@@ -172,21 +161,17 @@ impl Source {
     pub fn advance(&mut self, every: Duration) {
         match self {
             Self::Live(_) | Self::Processes(_) => {}
-            #[cfg(feature = "history")]
             Self::Past(replay) => {
                 replay.set_length(every);
                 replay.advance();
             }
         }
-        #[cfg(not(feature = "history"))]
-        let _ = every;
     }
 
     /// The time between two answers, for intervals of this length.
     pub fn pace(&self, every: Duration) -> Duration {
         match self {
             Self::Live(_) | Self::Processes(_) => every,
-            #[cfg(feature = "history")]
             Self::Past(_) => every.min(Duration::from_secs(3)),
         }
     }
@@ -195,11 +180,8 @@ impl Source {
     pub fn step(&mut self, intervals: i64) {
         match self {
             Self::Live(_) | Self::Processes(_) => {}
-            #[cfg(feature = "history")]
             Self::Past(replay) => replay.step(intervals),
         }
-        #[cfg(not(feature = "history"))]
-        let _ = intervals;
     }
 
     /// Whether this is a history.
@@ -212,7 +194,6 @@ impl Source {
         match self {
             Self::Live(sampler) => sampler.kill(kill),
             Self::Processes(_) => format!("{}: a process has no sessions", kill.statement()),
-            #[cfg(feature = "history")]
             Self::Past(_) => format!("{}: that is the past", kill.statement()),
         }
     }
@@ -222,7 +203,6 @@ impl Source {
         match self {
             Self::Live(sampler) => sampler.processors(),
             Self::Processes(_) => None,
-            #[cfg(feature = "history")]
             Self::Past(_) => None,
         }
     }
@@ -238,7 +218,6 @@ impl Source {
             Self::Live(sampler) => sampler.reopen(),
             // Another process may have its id by now.
             Self::Processes(_) => Err("the process has ended".into()),
-            #[cfg(feature = "history")]
             Self::Past(_) => Ok(()),
         }
     }
@@ -248,7 +227,6 @@ impl Source {
         match self {
             Self::Live(sampler) => sampler.headline(),
             Self::Processes(sampler) => sampler.headline(),
-            #[cfg(feature = "history")]
             Self::Past(replay) => replay.headline(),
         }
     }
@@ -264,7 +242,6 @@ pub struct Sampler {
     /// Row locks and transactions that Tare's engine does not have.
     innodb: Option<InnodbReader>,
     /// The status of a server.
-    #[cfg(feature = "history")]
     status: StatusReader,
     /// What sessions of a stock server do.
     states: States,
@@ -284,7 +261,6 @@ impl Sampler {
             last: None,
             lacks_prepared: false,
             load: LoadReader::default(),
-            #[cfg(feature = "history")]
             status: StatusReader::default(),
             states: States::default(),
             others,
@@ -304,7 +280,6 @@ impl Sampler {
     }
 
     /// The average load of the next interval.
-    #[cfg(feature = "history")]
     fn average_load(&mut self, length: Duration) -> Result<AverageLoad, QueryError> {
         let about = &self.observed.about;
         if let Some(reason) = about.explain_empty_page() {
@@ -332,7 +307,6 @@ impl Sampler {
 
     /// Asks about a place.
     pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
-        #[cfg(feature = "history")]
         if place.sheet.is_status {
             return self.read_status(place);
         }
@@ -429,7 +403,6 @@ impl Sampler {
     }
 
     /// A page of the server's status, which needs no Performance Schema.
-    #[cfg(feature = "history")]
     fn read_status(&mut self, place: &Place) -> Result<Answer, QueryError> {
         let sheet = place.sheet;
         let own = self.own_connections();
