@@ -28,23 +28,17 @@ pub mod source {
 /// The interface of lock_api, without the constant that loom's atomics cannot be in.
 pub mod lock_api {
     #[derive(Debug)]
-    pub struct GuardNoSend(());
-
-    impl GuardNoSend {
-        pub const fn new() -> Self {
-            Self(())
-        }
-    }
+    pub struct GuardNoSend;
 
     /// # Safety
     /// As in lock_api.
     pub unsafe trait RawMutex {
-        type Guard;
-        fn lock(&self) -> Self::Guard;
-        fn try_lock(&self) -> Option<Self::Guard>;
+        type GuardMarker;
+        fn lock(&self);
+        fn try_lock(&self) -> bool;
         /// # Safety
         /// The caller holds it.
-        unsafe fn unlock(&self, guard: Self::Guard);
+        unsafe fn unlock(&self);
         fn is_locked(&self) -> bool;
     }
 
@@ -53,25 +47,24 @@ pub mod lock_api {
     pub unsafe trait RawMutexTimed: RawMutex {
         type Duration;
         type Instant;
-        fn try_lock_for(&self, timeout: Self::Duration) -> Option<Self::Guard>;
-        fn try_lock_until(&self, timeout: Self::Instant) -> Option<Self::Guard>;
+        fn try_lock_for(&self, timeout: Self::Duration) -> bool;
+        fn try_lock_until(&self, timeout: Self::Instant) -> bool;
     }
 
     /// # Safety
     /// As in lock_api.
     pub unsafe trait RawRwLock {
-        type SharedGuard;
-        type ExclusiveGuard;
-        fn lock_shared(&self) -> Self::SharedGuard;
-        fn try_lock_shared(&self) -> Option<Self::SharedGuard>;
+        type GuardMarker;
+        fn lock_shared(&self);
+        fn try_lock_shared(&self) -> bool;
         /// # Safety
         /// The caller holds it.
-        unsafe fn unlock_shared(&self, guard: Self::SharedGuard);
-        fn lock_exclusive(&self) -> Self::ExclusiveGuard;
-        fn try_lock_exclusive(&self) -> Option<Self::ExclusiveGuard>;
+        unsafe fn unlock_shared(&self);
+        fn lock_exclusive(&self);
+        fn try_lock_exclusive(&self) -> bool;
         /// # Safety
         /// The caller holds it.
-        unsafe fn unlock_exclusive(&self, guard: Self::ExclusiveGuard);
+        unsafe fn unlock_exclusive(&self);
         fn is_locked(&self) -> bool;
         fn is_locked_exclusive(&self) -> bool;
     }
@@ -231,8 +224,8 @@ pub mod sync {
         }
     }
 
-    pub use condvar::Condvar;
     use crate::lock::{mutex, rwlock};
+    pub use condvar::Condvar;
     pub type RawMutex<P = instrumented::LockPoint> = mutex::RawMutex<P>;
     pub type RawRwLock<P = instrumented::LockPoint> = rwlock::RawRwLock<P>;
 
@@ -309,12 +302,7 @@ pub mod sync {
     impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         fn drop(&mut self) {
             // SAFETY: the guard holds the lock.
-            unsafe {
-                crate::lock_api::RawMutex::unlock(
-                    &self.mutex.raw,
-                    crate::lock_api::GuardNoSend::new(),
-                )
-            };
+            unsafe { crate::lock_api::RawMutex::unlock(&self.mutex.raw) };
         }
     }
 }

@@ -6,7 +6,7 @@ use loom::sync::Arc;
 use loom::thread;
 
 use tare_loom::class::Class;
-use tare_loom::lock_api::{GuardNoSend, RawMutex as _, RawRwLock as _};
+use tare_loom::lock_api::{RawMutex as _, RawRwLock as _};
 use tare_loom::sync::{Condvar, Mutex, RawMutex, RawRwLock};
 
 static CLASS: Class = Class;
@@ -45,21 +45,21 @@ fn add_locked(shared: &Guarded<RawMutex>) {
     shared.lock.lock();
     shared.add();
     // SAFETY: locked above.
-    unsafe { shared.lock.unlock(GuardNoSend::new()) };
+    unsafe { shared.lock.unlock() };
 }
 
 fn write(shared: &Guarded<RawRwLock>) {
     shared.lock.lock_exclusive();
     shared.add();
     // SAFETY: locked above.
-    unsafe { shared.lock.unlock_exclusive(GuardNoSend::new()) };
+    unsafe { shared.lock.unlock_exclusive() };
 }
 
 fn read(shared: &Guarded<RawRwLock>) -> u32 {
     shared.lock.lock_shared();
     let number = shared.get();
     // SAFETY: locked above.
-    unsafe { shared.lock.unlock_shared(GuardNoSend::new()) };
+    unsafe { shared.lock.unlock_shared() };
     number
 }
 
@@ -106,10 +106,10 @@ fn a_try_that_fails_takes_nothing() {
         together(
             &shared,
             &[|s| {
-                if let Some(guard) = s.lock.try_lock() {
+                if s.lock.try_lock() {
                     s.add();
                     // SAFETY: locked by the try.
-                    unsafe { s.lock.unlock(guard) };
+                    unsafe { s.lock.unlock() };
                 }
             }],
             add_locked,
