@@ -125,7 +125,7 @@ impl ServerOptions {
     }
 
     /// The host, if no other option of a server is given: a history has hosts, too. `Err` if another is given.
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     pub fn only_host(&self) -> Result<Option<&str>, ()> {
         let others = Self {
             host: None,
@@ -138,7 +138,7 @@ impl ServerOptions {
     }
 
     /// The same options for a server by its address, its socket or its name in config.toml.
-    #[cfg(feature = "terminal")]
+    #[cfg(feature = "tools")]
     pub fn with_server(&self, named: &str) -> Self {
         let mut other = self.clone();
         other.dsn = Some(named.to_owned());

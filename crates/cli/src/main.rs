@@ -8,37 +8,37 @@ mod print;
 mod client_options;
 mod config;
 mod defaults;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod diff;
 mod door;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod exact;
 mod exit;
 mod explain;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod history;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod live;
-#[cfg(feature = "terminal")]
+#[cfg(feature = "tools")]
 mod manual;
-#[cfg(feature = "terminal")]
+#[cfg(feature = "tools")]
 mod mcp;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod metrics_source;
 mod observe;
 mod output;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod processes;
 mod ps;
 mod querystat;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod record;
 mod run;
 mod save;
 mod serve;
 mod serve_options;
 mod sql;
-#[cfg(feature = "terminal")]
+#[cfg(feature = "tools")]
 mod top;
 mod weigh;
 mod weigh_compare;
@@ -85,20 +85,20 @@ enum Command {
     Door(door::install::Args),
     Sql(sql::Args),
     Ps(ps::Args),
-    #[cfg(feature = "terminal")]
+    #[cfg(feature = "tools")]
     Top(Box<top::Args>),
     Querystat(querystat::Args),
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     Record(Box<record::Args>),
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     Live(Box<live::Args>),
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     Diff(diff::Args),
-    #[cfg(feature = "terminal")]
+    #[cfg(feature = "tools")]
     Mcp(Box<mcp::Args>),
     Explain(explain::Args),
     Weigh(Box<weigh::Args>),
-    #[cfg(feature = "terminal")]
+    #[cfg(feature = "tools")]
     Manual(manual::Args),
     #[command(hide = true)]
     WeighLocks(weigh_locks::Args),
@@ -116,20 +116,20 @@ fn main() -> ExitCode {
         Command::Door(args) => door::install::main(&args),
         Command::Sql(args) => sql::main(&args),
         Command::Ps(args) => ps::main(&args),
-        #[cfg(feature = "terminal")]
+        #[cfg(feature = "tools")]
         Command::Top(args) => top::main(&args),
         Command::Querystat(args) => querystat::main(&args),
-        #[cfg(feature = "history")]
+        #[cfg(feature = "tools")]
         Command::Record(args) => record::main(&args),
-        #[cfg(feature = "history")]
+        #[cfg(feature = "tools")]
         Command::Live(args) => live::main(&args),
-        #[cfg(feature = "history")]
+        #[cfg(feature = "tools")]
         Command::Diff(args) => diff::main(&args),
-        #[cfg(feature = "terminal")]
+        #[cfg(feature = "tools")]
         Command::Mcp(args) => mcp::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),
-        #[cfg(feature = "terminal")]
+        #[cfg(feature = "tools")]
         Command::Manual(args) => manual::main(&args, <Cli as clap::CommandFactory>::command()),
         Command::WeighLocks(args) => weigh_locks::main(args),
     });

@@ -16,7 +16,7 @@ use tare_server::{
 };
 
 use crate::exit::{FAILED, Failure};
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 use crate::metrics_source::{self, MetricsOptions};
 use crate::observe::status::AttachedStatus;
 use crate::serve_options::{ConsumerOptions, SizeOptions, boolean, bytes, instrument, sampling};
@@ -187,7 +187,7 @@ pub struct Args {
     )]
     sampling: Option<Rule>,
 
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     #[command(flatten)]
     metrics: MetricsOptions,
 
@@ -223,14 +223,14 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
     // Before the server starts, so that no signal is lost.
     let signals = Signals::new([SIGTERM, SIGINT])
         .map_err(|error| Failure::new(FAILED, format!("cannot watch for signals: {error}")))?;
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     let metrics = args.metrics.clone();
     let config = config(args)?;
     let server = Arc::new(Server::start(config).map_err(|error| Failure::new(FAILED, error))?);
     // The segment exists from here on.
     tare::thread::register(&STARTER);
     announce(&server);
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     {
         // Weak, because the server has to end with this function.
         let server = Arc::downgrade(&server);

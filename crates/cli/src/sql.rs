@@ -1,10 +1,10 @@
 //! `tare sql`: runs statements and prints their rows.
 
 mod cell;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 pub mod history;
 pub mod local;
-#[cfg(feature = "terminal")]
+#[cfg(feature = "tools")]
 mod prompt;
 mod remote;
 
@@ -19,7 +19,7 @@ use tare_dialect::split::{first, is_blank};
 
 use crate::client_options::ServerOptions;
 use crate::exit::{FAILED, Failure};
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 use crate::history::HistoryOptions;
 use crate::output::{Format, Rows};
 pub use local::Local;
@@ -48,7 +48,7 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
 
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     #[command(flatten)]
     history: HistoryOptions,
 }
@@ -71,7 +71,7 @@ pub struct Target {
 
 impl Target {
     /// The same options for a server by its address, its socket or its name in config.toml.
-    #[cfg(feature = "terminal")]
+    #[cfg(feature = "tools")]
     pub fn with_server(&self, named: &str) -> Self {
         Self {
             server: self.server.with_server(named),
@@ -115,13 +115,13 @@ impl Target {
     }
 
     /// Whether a target is given. Otherwise it is the only running program.
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     pub fn is_named(&self) -> bool {
         self.server.is_given() || self.pid.is_some() || self.segment.is_some()
     }
 
     /// The value of --host as the host of a history.
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     pub fn history_host(&self) -> Result<Option<&str>, Failure> {
         let named = self.server.only_host();
         named.map_err(|()| {
@@ -133,13 +133,13 @@ impl Target {
     }
 
     /// Whether a process is named by its id.
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     pub fn is_process(&self) -> bool {
         self.pid.is_some()
     }
 
     /// The process of --pid, if it runs and has no segment. Its threads are observed through /proc.
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     pub fn process_without_segment(&self) -> Option<u32> {
         let pid = self.pid.filter(|_| !self.server.is_given())?;
         crate::processes::has_no_segment(pid).then_some(pid)
@@ -206,7 +206,7 @@ pub enum SqlSession {
     /// A server, over the MySQL protocol.
     Remote(Box<Remote>),
     /// A history, evaluated in this process.
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     History(Box<history::HistorySession>),
 }
 
@@ -235,7 +235,7 @@ impl SqlSession {
         match self {
             Self::Local(session) => session.run(statement, take),
             Self::Remote(session) => session.run(statement, take),
-            #[cfg(feature = "history")]
+            #[cfg(feature = "tools")]
             Self::History(session) => session.run(statement, take),
         }
     }
@@ -263,7 +263,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     };
     match &args.execute {
         Some(text) => run_all(text.as_bytes(), &mut run),
-        #[cfg(feature = "terminal")]
+        #[cfg(feature = "tools")]
         None if std::io::IsTerminal::is_terminal(&std::io::stdin()) => {
             prompt::run_prompt(&mut run)?;
             Ok(ExitCode::SUCCESS)
@@ -272,12 +272,12 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
-#[cfg(not(feature = "history"))]
+#[cfg(not(feature = "tools"))]
 fn open(args: &Args) -> Result<SqlSession, Failure> {
     SqlSession::open(&args.target, SessionKind::User)
 }
 
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 fn open(args: &Args) -> Result<SqlSession, Failure> {
     if !args.history.is_given() {
         return SqlSession::open(&args.target, SessionKind::User);

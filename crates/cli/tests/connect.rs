@@ -124,7 +124,7 @@ fn a_server_is_named_as_mysqls_clients_name_it() {
         &["top", "--batch", "1", "-i", "0.2"][..],
         &["querystat", "-i", "0.2", "--for", "0.2"],
         &["explain", "-i", "0.2"],
-        #[cfg(feature = "history")]
+        #[cfg(feature = "tools")]
         &["record", "--dir", "history", "--for", "0.2"],
     ] {
         let finished = served.tare(&[tool, &tcp[..]].concat());
@@ -414,7 +414,7 @@ fn a_server_is_reached_by_the_name_that_config_toml_gives_it() {
         &["top", "--batch", "1", "-i", "0.2"][..],
         &["querystat", "-i", "0.2", "--for", "0.2"],
         &["explain", "-i", "0.2"],
-        #[cfg(feature = "history")]
+        #[cfg(feature = "tools")]
         &["record", "--dir", "history", "--for", "0.2"],
     ] {
         let finished = served.tare(&[tool, &["--dsn", "parts"]].concat());

@@ -311,7 +311,7 @@ fn json_has_one_object_per_interval_until_the_pipe_closes() {
     assert!(status.success(), "{status:?}");
 }
 
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 #[test]
 fn record_writes_the_files_of_tare_record() {
     let server = Server::tare(&[]);

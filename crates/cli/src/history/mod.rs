@@ -84,7 +84,6 @@ impl History {
     }
 
     /// Restricts the rows to this host and server.
-    #[cfg(feature = "terminal")]
     pub fn set_server(&self, host: Option<String>, server: Option<String>) {
         let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
         (past.host, past.server) = (host, server);

@@ -11,7 +11,7 @@ const INSTRUMENTS_QUERY: &str =
     "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE 'statement/%'";
 
 /// The queries of [`About::query`], so that `tare top` can leave out its own statements.
-#[cfg(feature = "terminal")]
+#[cfg(feature = "tools")]
 pub fn queries() -> [&'static str; 3] {
     [VERSION_QUERY, SEGMENTS_QUERY, INSTRUMENTS_QUERY]
 }

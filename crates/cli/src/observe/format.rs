@@ -1,6 +1,6 @@
 //! Formats numbers for people: three or four digits and a unit, at most ten characters.
 
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 use tare_rows::time::timestamp_of_seconds;
 
 /// A time in picoseconds, in the units of sys.format_time.
@@ -40,7 +40,7 @@ pub fn count(n: f64) -> String {
 }
 
 /// Bytes, in powers of 1024.
-#[cfg(any(test, feature = "terminal"))]
+#[cfg(any(test, feature = "tools"))]
 pub fn bytes(n: f64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut scaled = n + 0.0;
@@ -56,13 +56,13 @@ pub fn bytes(n: f64) -> String {
 }
 
 /// A share.
-#[cfg(feature = "terminal")]
+#[cfg(feature = "tools")]
 pub fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 
 /// A time in milliseconds since 1970 in UTC, to the second.
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 pub fn in_utc(ms: i64) -> String {
     timestamp_of_seconds(ms.max(0).unsigned_abs().saturating_mul(1000))
 }

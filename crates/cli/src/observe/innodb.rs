@@ -87,7 +87,6 @@ pub enum Ids {
 }
 
 /// An open transaction.
-#[cfg(feature = "terminal")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenTransaction {
     /// Its session.
@@ -99,7 +98,6 @@ pub struct OpenTransaction {
 }
 
 /// For how long the transaction `x` is open. InnoDB's times are in the system's zone.
-#[cfg(feature = "terminal")]
 macro_rules! transactions {
     ($session:literal, $joins:literal) => {
         concat!(
@@ -112,12 +110,10 @@ macro_rules! transactions {
     };
 }
 
-#[cfg(feature = "terminal")]
 const TRANSACTIONS_BY_THREAD: &str = transactions!(
     "t.THREAD_ID",
     " JOIN performance_schema.threads AS t ON t.PROCESSLIST_ID = x.trx_mysql_thread_id"
 );
-#[cfg(feature = "terminal")]
 const TRANSACTIONS_BY_CONNECTION: &str = transactions!("x.trx_mysql_thread_id", "");
 
 /// Reads InnoDB's tables on a connection of its own, at most once a second.
@@ -130,7 +126,6 @@ pub struct InnodbReader {
     refused: usize,
     waits: Vec<RowLockWait>,
     /// The transactions or why they are unknown; `None` until they are requested.
-    #[cfg(feature = "terminal")]
     transactions: Option<Result<Vec<OpenTransaction>, String>>,
     /// When each pair was first seen, for servers that do not report times.
     first_seen: HashMap<(u64, u64), Instant>,
@@ -164,7 +159,6 @@ impl InnodbReader {
             ids,
             refused: 0,
             waits: Vec::new(),
-            #[cfg(feature = "terminal")]
             transactions: None,
             first_seen: HashMap::new(),
             read: Instant::now(),
@@ -174,7 +168,6 @@ impl InnodbReader {
     }
 
     /// Its connection.
-    #[cfg(feature = "history")]
     pub fn session(&mut self) -> &mut LimitedSession {
         &mut self.session
     }
@@ -186,7 +179,6 @@ impl InnodbReader {
     }
 
     /// The open transactions, which may be up to a second old. The error says why they are unknown.
-    #[cfg(feature = "terminal")]
     pub fn read_transactions(&mut self) -> Result<&[OpenTransaction], String> {
         if self.transactions.is_none() {
             self.transactions = Some(Ok(Vec::new()));
@@ -204,7 +196,6 @@ impl InnodbReader {
     }
 
     /// How the server's sessions are named.
-    #[cfg(feature = "terminal")]
     pub fn ids(&self) -> Ids {
         self.ids
     }
@@ -227,7 +218,6 @@ impl InnodbReader {
     }
 
     /// Whether it reads row locks.
-    #[cfg(feature = "history")]
     pub fn has_row_locks(&self) -> bool {
         self.has_row_locks
     }
@@ -238,7 +228,6 @@ impl InnodbReader {
     }
 
     /// Why the last query failed.
-    #[cfg(feature = "terminal")]
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }
@@ -248,7 +237,6 @@ impl InnodbReader {
         if self.has_row_locks {
             self.query_waits()?;
         }
-        #[cfg(feature = "terminal")]
         self.query_transactions()?;
         Ok(())
     }
@@ -299,7 +287,6 @@ impl InnodbReader {
     }
 
     /// Queries transactions once they were requested, until the server refuses it.
-    #[cfg(feature = "terminal")]
     fn query_transactions(&mut self) -> Result<(), QueryError> {
         let Some(Ok(_)) = self.transactions else {
             return Ok(());
@@ -334,7 +321,6 @@ fn one_row_per_pair(mut waits: Vec<RowLockWait>) -> Vec<RowLockWait> {
     waits
 }
 
-#[cfg(feature = "terminal")]
 fn open_transaction(row: &[Cell]) -> Option<OpenTransaction> {
     let number = |at: usize| u64::try_from(integer(row.get(at)?)?).ok();
     Some(OpenTransaction {
@@ -346,7 +332,6 @@ fn open_transaction(row: &[Cell]) -> Option<OpenTransaction> {
 }
 
 /// The queries of this module, so that tools can leave out their own statements.
-#[cfg(feature = "terminal")]
 pub fn queries() -> [&'static str; 8] {
     [
         TRANSACTIONS_BY_THREAD,

@@ -29,7 +29,6 @@ enum Server {
 }
 
 /// A row as texts by the names of columns, without NULLs.
-#[cfg(feature = "history")]
 pub type NamedRow = std::collections::HashMap<String, String>;
 
 /// The connection.
@@ -95,7 +94,6 @@ impl LimitedSession {
     }
 
     /// The rows of a statement as texts by the names of columns, without NULLs.
-    #[cfg(feature = "history")]
     pub fn named_rows(&mut self, sql: &str) -> Result<Vec<NamedRow>, QueryError> {
         let Rows { columns, rows } = self.query(sql)?;
         let named = |row: Vec<Cell>| {

@@ -1,28 +1,28 @@
 //! A server or segment that `tare top`, `tare querystat` and `tare explain` query, whatever its product.
 
 mod about;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 pub mod blocks;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod deadlocks;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod figures;
 pub mod format;
 mod grant;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 pub mod innodb;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod innodb_locks;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod limited_session;
 mod listener;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 pub mod lock_waits;
 mod process;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 mod replication;
 pub mod sampling;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 pub mod server_status;
 pub mod status;
 pub mod table;
@@ -30,14 +30,14 @@ pub mod table;
 use std::fmt;
 use std::time::Duration;
 
-#[cfg(feature = "terminal")]
+#[cfg(feature = "tools")]
 pub use about::queries;
 pub use about::{About, Product};
 pub use listener::connect_to_listener;
 use tare_client::SessionKind;
 
 use self::grant::explain_refusal;
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 use self::innodb::InnodbReader;
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
@@ -90,14 +90,14 @@ impl ObservedServer {
     }
 
     /// Opens it again after it was lost.
-    #[cfg(feature = "terminal")]
+    #[cfg(feature = "tools")]
     pub fn reopen(&mut self) -> Result<(), Failure> {
         *self = Self::open(self.target.clone())?;
         Ok(())
     }
 
     /// A reader of row locks and transactions that the target's own tables do not have; `None` if there is no InnoDB.
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     pub fn innodb(&self) -> Option<InnodbReader> {
         match (self.about.product, self.about.pid) {
             (Product::Tare, pid) => {
@@ -109,13 +109,13 @@ impl ObservedServer {
     }
 
     /// The session of a segment, whose tables are read in this process.
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     pub fn segment_session(&mut self) -> Option<&mut SqlSession> {
         self.about.is_segment.then_some(&mut self.session)
     }
 
     /// The session, without the rest.
-    #[cfg(feature = "history")]
+    #[cfg(feature = "tools")]
     pub fn into_session(self) -> SqlSession {
         self.session
     }

@@ -11,7 +11,7 @@ pub const QUERY: &str = "SELECT event_type, sampling, one_in FROM tare.setup_sam
 pub const ACTIVE: &str = "active";
 
 /// What is not counted at the level `active`, and how to count it if the program still runs.
-#[cfg(feature = "terminal")]
+#[cfg(feature = "tools")]
 pub fn active_note(is_live: bool) -> String {
     let note = "the level active counts only statements, in total";
     match is_live {
@@ -103,7 +103,7 @@ impl Sampling {
     }
 
     /// What a headline says: the rules if anything is sampled, or that an exact window is open.
-    #[cfg(any(test, feature = "terminal"))]
+    #[cfg(any(test, feature = "tools"))]
     pub fn headline(&self) -> Option<String> {
         match self.has_exact_window {
             true => Some(EXACT_WINDOW.to_owned()),
@@ -117,7 +117,7 @@ impl Sampling {
     }
 
     /// The rule for events of this type, if their counts are estimates.
-    #[cfg(any(test, feature = "terminal"))]
+    #[cfg(any(test, feature = "tools"))]
     pub fn rule(&self, event_type: &str) -> Option<String> {
         // The rule for waits applies to idle.
         let event_type = if event_type == "idle" {

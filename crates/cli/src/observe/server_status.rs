@@ -97,7 +97,6 @@ const STATEMENTS: &str = "SELECT t.PROCESSLIST_ID, s.DIGEST, LEFT(COALESCE(s.DIG
 const BINARY_LOGS: &str = "SHOW BINARY LOGS";
 
 /// The beginnings of this module's queries, so that tools can leave out their own statements.
-#[cfg(feature = "terminal")]
 pub fn queries() -> impl Iterator<Item = &'static str> {
     let queries = [
         STATUS,

@@ -30,7 +30,7 @@ pub fn version(pid: u32) -> Option<String> {
 }
 
 /// The release of the MySQL or MariaDB server in a process's program file.
-#[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 pub fn server_release(pid: u32) -> Option<tare_image::Release> {
     Some(recognise(Path::new(&format!("/proc/{pid}/exe")))?.release)
 }

@@ -35,7 +35,6 @@ impl HistorySession {
     }
 
     /// The history, so that `tare top` can change the range of time.
-    #[cfg(feature = "terminal")]
     pub fn history(&self) -> &History {
         &self.history
     }
