@@ -7,13 +7,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::getxattr;
-use rustix::process::{getegid, geteuid};
+use rustix::process::{Gid, Uid, getegid, geteuid};
 use tare_image::{
     CommandProtocol, Linkage, PRELOAD, PROGRAM_VARIABLE, command_protocol, imports_tls,
     is_launcher, short_name,
 };
 
-use super::{Plan, Requirements, find, preload_list};
+use super::{Plan, Requirements, find, inherited_preload_list};
 
 /// What is recorded of each program, and what is not.
 const CALLS: &str = "files, sockets, polls, sleeps and threads";
@@ -33,7 +33,12 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
     };
     // Names such as /bin/sh are links to a shell.
     let program = path.canonicalize().unwrap_or_else(|_| path.clone());
-    check_rights(&path, &program)?;
+    if changes_rights(&program, Some((geteuid(), getegid()))) {
+        return Err(format!(
+            "{} {CHANGES_RIGHTS}; put tare run behind it",
+            path.display()
+        ));
+    }
     let server = requirements.server.as_deref();
     let starts_another = server.is_none() && (is_launcher(&path) || is_launcher(&program));
     if !can_preload(server.unwrap_or(&path))? {
@@ -49,7 +54,7 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
     };
     let mut plan = Plan {
         arguments: command[1..].to_vec(),
-        environment: vec![(PRELOAD, preload_list(&library)?)],
+        environment: vec![(PRELOAD, inherited_preload_list(&library)?)],
         ..Plan::default()
     };
     if let Some(server) = server {
@@ -62,20 +67,6 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
         plan.serves = Some(file_name(observed));
     }
     Ok(Some(plan))
-}
-
-/// Checks that the dynamic linker obeys LD_PRELOAD in a program, and that the program passes it on.
-///
-/// # Errors
-/// Why it does not.
-pub fn check_rights(path: &Path, program: &Path) -> Result<(), String> {
-    if has_other_rights(program) || ["sudo", "doas"].contains(&&*file_name(program)) {
-        return Err(format!(
-            "{} changes its rights, so that it loads no library of the caller's and passes none on; put tare run behind it",
-            path.display()
-        ));
-    }
-    Ok(())
 }
 
 /// Whether libtare_any.so can be preloaded into a program. It cannot if the program uses Tare itself or is no
@@ -102,17 +93,30 @@ pub fn program_name(path: &Path) -> OsString {
     program.file_name().unwrap_or_default().to_owned()
 }
 
-/// Whether a program runs with other rights than the caller's. The dynamic linker removes LD_PRELOAD then
-/// (ld.so(8), secure-execution mode).
-fn has_other_rights(program: &Path) -> bool {
-    let (user, group) = (geteuid(), getegid());
+/// What [`changes_rights`] means for the program, which goes before it.
+pub const CHANGES_RIGHTS: &str =
+    "changes its rights, so that it loads no library of the caller's and passes none on";
+
+/// Whether a program runs with other rights than the caller's, or starts another one with them. The dynamic
+/// linker removes LD_PRELOAD then (ld.so(8), secure-execution mode). `caller`: `None` is any user but root.
+pub fn changes_rights(program: &Path, caller: Option<(Uid, Gid)>) -> bool {
     let is_other = |file: Metadata| {
         let (mode, executable_group) = (file.mode(), 0o2010);
-        mode & 0o4000 != 0 && file.uid() != user.as_raw()
-            || mode & executable_group == executable_group && file.gid() != group.as_raw()
+        let is_user = |(user, _): (Uid, Gid)| file.uid() == user.as_raw();
+        let is_group = |(_, group): (Uid, Gid)| file.gid() == group.as_raw();
+        mode & 0o4000 != 0 && !caller.is_some_and(is_user)
+            || mode & executable_group == executable_group && !caller.is_some_and(is_group)
     };
+    let is_root = caller.is_some_and(|(user, _)| user.is_root());
     let has_capabilities = || getxattr(program, "security.capability", &mut [0; 64]).is_ok();
-    program.metadata().is_ok_and(is_other) || !user.is_root() && has_capabilities()
+    resets_environment(program)
+        || program.metadata().is_ok_and(is_other)
+        || !is_root && has_capabilities()
+}
+
+/// Whether a program starts another one without LD_PRELOAD.
+pub fn resets_environment(program: &Path) -> bool {
+    ["sudo", "doas"].contains(&&*file_name(program))
 }
 
 /// The name of a program's file.

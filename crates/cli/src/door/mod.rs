@@ -148,7 +148,7 @@ fn prepare(command: &[OsString], requirements: &Requirements) -> Result<Option<P
         ));
     }
     let library = find::library(&find::PSI, requirements.library.as_deref())?;
-    let preload = preload_list(&library)?;
+    let preload = inherited_preload_list(&library)?;
     check_library(&path, &preload)?;
     // A script of the user's own may not accept the server's options.
     if !is_script || find::is_mysqld_safe(Path::new(&command[0])) {
@@ -186,8 +186,13 @@ fn check_library(program: &Path, preload: &OsString) -> Result<(), String> {
     }
 }
 
-/// The value of LD_PRELOAD: Tare's library before the user's own libraries.
-fn preload_list(library: &Path) -> Result<OsString, String> {
+/// The value of LD_PRELOAD for a command: Tare's library before those that the caller preloads.
+fn inherited_preload_list(library: &Path) -> Result<OsString, String> {
+    preload_list(library, std::env::var_os(PRELOAD))
+}
+
+/// The value of LD_PRELOAD: Tare's library before others.
+fn preload_list(library: &Path, others: Option<OsString>) -> Result<OsString, String> {
     let mut list = library.as_os_str().to_owned();
     // ld.so(8) splits the list at spaces and colons, which cannot be escaped.
     if list.to_string_lossy().contains([' ', ':']) {
@@ -196,7 +201,7 @@ fn preload_list(library: &Path) -> Result<OsString, String> {
             library.display()
         ));
     }
-    if let Some(others) = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
         list.push(":");
         list.push(others);
     }

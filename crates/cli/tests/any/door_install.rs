@@ -273,6 +273,12 @@ fn what_cannot_be_observed_is_refused_and_nothing_is_written() {
     unit("shell", "/bin/sh -c 'sleep 1'");
     unit("script", "/usr/bin/pg_ctlcluster 15-main start");
     unit("missing", "/nowhere/server");
+    unit("sudo", "/usr/bin/sudo -u redis /usr/bin/redis-server");
+    let other_rights = system.path("other-rights");
+    fs::copy("/usr/bin/true", &other_rights).expect("copied");
+    fs::set_permissions(&other_rights, PermissionsExt::from_mode(0o4755)).expect("ours");
+    // Of the caller, whose rights the server's user does not have.
+    unit("rights", "/other-rights\nUser=redis");
     let refuse = |name: &str, code: i32, why: &str| {
         let done = system.install(name, &[]);
         assert_eq!(done.code, Some(code), "{done:?}");
@@ -281,6 +287,8 @@ fn what_cannot_be_observed_is_refused_and_nothing_is_written() {
     };
     refuse("shell", 1, "starts no program");
     refuse("script", 1, "starts no program");
+    refuse("sudo", 4, "sudo, which passes no library on; let the unit");
+    refuse("rights", 4, "other-rights changes its rights");
     refuse("missing", 4, "/nowhere/server");
     refuse(
         "none",

@@ -20,6 +20,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use rustix::process::{Gid, Uid};
 use tare::Rule;
 use tare_image::{
     Image, OPTIONS_VARIABLE, PRELOAD, PROGRAM_VARIABLE, Recognition, has_server_name,
@@ -27,7 +28,8 @@ use tare_image::{
 
 use self::cluster::Environment;
 use self::unit::{Start, Unit};
-use super::{any, check_library, find};
+use super::any::{self, CHANGES_RIGHTS};
+use super::{check_library, find, preload_list};
 use crate::exit::{FAILED, Failure, NOT_SERVED};
 use crate::serve_options::sampling;
 
@@ -108,6 +110,10 @@ const LEVEL_MESSAGE: &str = "its level is active: what each thread does now is k
      and only statements are counted, in total. To count every event: tare door install with --sampling every, \
      or while it runs: tare sql -e \"UPDATE tare.setup_sampling SET sampling = 'every'\"";
 
+/// What to do about a program that changes its rights.
+const UNIT_RIGHTS: &str =
+    "let the unit give the server its rights, with User= and AmbientCapabilities=";
+
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     match &args.action {
         Action::Install(install) => install.run()?,
@@ -126,12 +132,21 @@ impl Install {
                 unit.name
             )));
         }
+        if let Some(program) = unit
+            .paths()
+            .find(|path| any::resets_environment(Path::new(path)))
+        {
+            return Err(refused(format!(
+                "{} starts its server by {program}, which passes no library on; {UNIT_RIGHTS}",
+                unit.name
+            )));
+        }
         let program = self.program(&unit)?;
         let image = Image::open(&program).map_err(|error| refused(error.to_string()))?;
         match image.recognise() {
             Recognition::Server(server) => {
                 let library = self.library(&find::PSI, &unit)?;
-                let preload = preload_list(&library, unit.variable(PRELOAD))?;
+                let preload = unit_preload_list(&library, unit.variable(PRELOAD))?;
                 check_library(&program, &OsString::from(&preload)).map_err(refused)?;
                 let options = option_file::path(root)?;
                 // So that Tare's own options of an earlier install are not taken for the user's.
@@ -178,7 +193,10 @@ impl Install {
         if has_server_name(program) {
             return Err(refused(format!("{name} is no server that Tare knows")));
         }
-        any::check_rights(program, program).map_err(refused)?;
+        let caller = unit.is_of_root().then_some((Uid::ROOT, Gid::ROOT));
+        if any::changes_rights(program, caller) {
+            return Err(refused(format!("{name} {CHANGES_RIGHTS}; {UNIT_RIGHTS}")));
+        }
         if tare_image::is_launcher(program) || !any::can_preload(program).map_err(refused)? {
             return Err(refused(format!(
                 "{} starts {name}, a script or another program that Tare does not observe; name the server's program with --server",
@@ -195,7 +213,7 @@ impl Install {
                 environment.install(&[
                     (
                         PRELOAD,
-                        preload_list(&library, environment.variable(PRELOAD))?,
+                        unit_preload_list(&library, environment.variable(PRELOAD))?,
                     ),
                     (OPTIONS_VARIABLE, options.clone()),
                     (PROGRAM_VARIABLE, only),
@@ -203,7 +221,7 @@ impl Install {
                 options
             }
             _ => {
-                let preload = preload_list(&library, unit.variable(PRELOAD))?;
+                let preload = unit_preload_list(&library, unit.variable(PRELOAD))?;
                 self.write_drop_in(unit, vec![(PRELOAD, preload), (PROGRAM_VARIABLE, only)])?
             }
         };
@@ -343,18 +361,20 @@ fn check_readable(library: &Path, unit: &Unit) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The value of LD_PRELOAD: the library before the server's own.
-fn preload_list(library: &Path, theirs: Option<String>) -> Result<String, Failure> {
-    let own = library.to_string_lossy();
-    if own.contains([' ', ':', '"', '%']) {
+/// The value of LD_PRELOAD for a unit: the library before the server's own.
+fn unit_preload_list(library: &Path, theirs: Option<String>) -> Result<String, Failure> {
+    // systemd replaces specifiers, which begin with a percent sign, and its files are text.
+    if library
+        .to_str()
+        .is_none_or(|path| path.contains(['"', '%']))
+    {
         return Err(failed(format!(
-            "{own} cannot be preloaded, because of a sign in its path"
+            "a unit cannot preload {}, because of a sign in its path",
+            library.display()
         )));
     }
-    Ok(match theirs {
-        Some(theirs) if !theirs.is_empty() => format!("{own}:{theirs}"),
-        _ => own.into_owned(),
-    })
+    let list = preload_list(library, theirs.map(OsString::from)).map_err(failed)?;
+    Ok(list.to_string_lossy().into_owned())
 }
 
 /// The value of TARE_OPTIONS: the level, and the server's own options. Of two levels the engine takes the last:
@@ -424,7 +444,7 @@ mod tests {
     fn the_units_own_preloads_stay() {
         let library = Path::new("/usr/local/lib/libtare_psi.so");
         let preload = |theirs: &str| {
-            preload_list(library, Some(theirs.into())).map_err(|failure| failure.message)
+            unit_preload_list(library, Some(theirs.into())).map_err(|failure| failure.message)
         };
         let own = "/usr/local/lib/libtare_psi.so";
         assert_eq!(preload(""), Ok(own.into()));

@@ -85,18 +85,21 @@ impl Unit {
         self.name.trim_end_matches(".service")
     }
 
-    /// How the unit starts its server: directly, by a shell command, or by a script of Debian's.
-    pub fn start(&self) -> Option<Start<'_>> {
+    /// The programs and other paths in the command that starts the server.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let mut texts = self.texts.iter();
         // A drop-in may replace the command.
-        let text = self
-            .texts
-            .iter()
-            .rfind(|text| exec_words(text).next().is_some())?;
-        let paths: Vec<&str> = exec_words(text)
+        let text = texts.rfind(|text| exec_words(text).next().is_some());
+        text.into_iter()
+            .flat_map(|text| exec_words(text))
             // Special prefixes of the command (systemd.service(5)).
             .map(|word| word.trim_start_matches(['-', '@', ':', '+', '!', '|']))
             .filter(|word| word.starts_with('/'))
-            .collect();
+    }
+
+    /// How the unit starts its server: directly, by a shell command, or by a script of Debian's.
+    pub fn start(&self) -> Option<Start<'_>> {
+        let paths: Vec<&str> = self.paths().collect();
         if let Some(server) = paths.iter().find(|path| has_server_name(Path::new(path))) {
             return Some(Start::Program(server));
         }
@@ -119,6 +122,13 @@ impl Unit {
     /// The last value of a variable that the unit sets.
     pub fn variable(&self, name: &str) -> Option<String> {
         variable(&self.texts, name)
+    }
+
+    /// Whether root starts the server (systemd.exec(5)).
+    pub fn is_of_root(&self) -> bool {
+        let user = self.settings("User").last().unwrap_or_default();
+        let is_dynamic = self.settings("DynamicUser").last();
+        matches!(user, "" | "root" | "0") && is_dynamic.is_none_or(|word| word == "no")
     }
 
     /// The values of a setting, such as `ExecPaths`.
