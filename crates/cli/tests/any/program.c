@@ -4,15 +4,11 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -20,13 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                                                       \
-    do {                                                                                                       \
-        if (!(condition)) {                                                                                    \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno));               \
-            exit(1);                                                                                           \
-        }                                                                                                      \
-    } while (0)
+#include "check.h"
 
 extern char **environ;
 

@@ -4,59 +4,19 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                                                       \
-    do {                                                                                                       \
-        if (!(condition)) {                                                                                    \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno));               \
-            exit(1);                                                                                           \
-        }                                                                                                      \
-    } while (0)
-
-/* As OpenSSL's manual declares them, so that its headers need not be there. */
-typedef struct ssl SSL;
-typedef struct context SSL_CTX;
-typedef struct method SSL_METHOD;
-enum { PEM = 1, WANT_READ = 2 };
-const SSL_METHOD *TLS_client_method(void);
-const SSL_METHOD *TLS_server_method(void);
-SSL_CTX *SSL_CTX_new(const SSL_METHOD *);
-int SSL_CTX_use_certificate_file(SSL_CTX *, const char *, int);
-int SSL_CTX_use_PrivateKey_file(SSL_CTX *, const char *, int);
-SSL *SSL_new(SSL_CTX *);
-int SSL_set_fd(SSL *, int);
-int SSL_accept(SSL *);
-int SSL_connect(SSL *);
-int SSL_peek(SSL *, void *, int);
-int SSL_read(SSL *, void *, int);
-int SSL_read_ex(SSL *, void *, size_t, size_t *);
-int SSL_write(SSL *, const void *, int);
-int SSL_write_ex(SSL *, const void *, size_t, size_t *);
-int SSL_get_error(const SSL *, int);
-void SSL_free(SSL *);
-unsigned long ERR_peek_last_error(void);
-void ERR_clear_error(void);
+#include "tls.h"
 
 enum { REQUESTS = 1000, ALARMS = 100 };
 static const char request[] = "get a\r\n", reply[] = "END\r\n";
 static SSL_CTX *server_context;
-
-static SSL *new_connection(SSL_CTX *context, int fd) {
-    SSL *ssl = SSL_new(context);
-    CHECK(ssl != NULL && SSL_set_fd(ssl, fd) == 1);
-    return ssl;
-}
 
 static void read_all(SSL *ssl, char *bytes, int count) {
     for (int length = 0; length < count;) {
@@ -148,9 +108,7 @@ int main(void) {
     CHECK(connect(client, (struct sockaddr *)&address, sizeof address) == 0);
     int server = accept(listener, NULL, NULL);
     CHECK(server >= 0);
-    server_context = SSL_CTX_new(TLS_server_method());
-    CHECK(SSL_CTX_use_certificate_file(server_context, "cert.pem", PEM) == 1);
-    CHECK(SSL_CTX_use_PrivateKey_file(server_context, "key.pem", PEM) == 1);
+    server_context = new_server_context();
 
     /* What other libraries find is libssl's. */
     Dl_info found;
