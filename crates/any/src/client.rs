@@ -9,15 +9,16 @@ use tare_image::CommandProtocol;
 use crate::descriptors::Access;
 use crate::names::classes;
 use crate::session::{Address, Protocol, Session};
-use crate::{memcache, postgres, resp, tls};
+use crate::tls::{self, Encryption};
+use crate::{memcache, postgres, resp};
 
 /// A connection whose commands are read.
 pub struct Client {
     /// `None`: a thread of its own is its session.
     session: Option<ThreadSession>,
     is_recorded: bool,
-    /// The TLS library's connection, if what the socket carries is encrypted.
-    ssl: Option<usize>,
+    /// If what the socket carries is encrypted.
+    encryption: Option<Encryption>,
     commands: Box<dyn Protocol>,
 }
 
@@ -40,7 +41,7 @@ impl Client {
             return Some(Self {
                 session: None,
                 is_recorded: false,
-                ssl: None,
+                encryption: None,
                 commands: Box::new(postgres::pipeline::Connection::new(session)?),
             });
         }
@@ -58,7 +59,7 @@ impl Client {
         let mut client = Self {
             session: Some(session),
             is_recorded,
-            ssl: None,
+            encryption: None,
             commands,
         };
         client.in_session(|commands| commands.open());
@@ -94,18 +95,24 @@ impl Client {
         let Some(ssl) = tls::record(socket) else {
             return;
         };
-        if self.ssl.replace(ssl).is_none() {
-            self.in_session(|commands| commands.encrypt());
+        match &mut self.encryption {
+            Some(encryption) => encryption.replace(ssl),
+            None => {
+                self.encryption = Some(Encryption::new(ssl));
+                self.in_session(|commands| commands.encrypt());
+            }
         }
     }
 
     pub fn is_encrypted(&self) -> bool {
-        self.ssl.is_some()
+        self.encryption.is_some()
     }
 
-    /// Whether the socket carries what this connection of the TLS library encrypts.
-    pub fn is_of(&self, ssl: usize) -> bool {
-        self.ssl == Some(ssl)
+    /// What the socket carries, if this connection of the TLS library encrypts it.
+    pub fn encryption_of(&self, ssl: usize) -> Option<&Encryption> {
+        self.encryption
+            .as_ref()
+            .filter(|encryption| encryption.is_of(ssl))
     }
 
     /// Bytes were moved that nobody saw.
@@ -123,8 +130,5 @@ impl Drop for Client {
     fn drop(&mut self) {
         // Its commands were executed: the program closes the connection.
         self.lose_track();
-        if let Some(ssl) = self.ssl {
-            tls::forget(ssl);
-        }
     }
 }

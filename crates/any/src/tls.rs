@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::FixedState;
@@ -50,35 +51,84 @@ pub fn record(socket: c_int) -> Option<usize> {
     Some(ssl)
 }
 
-/// Some of the library's connections, with their sockets. Threads that serve different connections seldom
+/// Whose bytes a connection of the library has.
+#[derive(Clone, Copy)]
+struct Owner {
+    socket: c_int,
+    /// The client's number.
+    client: u64,
+}
+
+/// Some of the library's connections, with their owners. Threads that serve different connections seldom
 /// write the same one.
 #[repr(align(64))]
-struct Sockets(Mutex<HashMap<usize, c_int, FixedState>>);
+struct Owners(Mutex<HashMap<usize, Owner, FixedState>>);
 
-static SOCKETS: [Sockets; 64] =
-    [const { Sockets(Mutex::new(HashMap::with_hasher(FixedState::with_seed(0)))) }; 64];
+static OWNERS: [Owners; 64] =
+    [const { Owners(Mutex::new(HashMap::with_hasher(FixedState::with_seed(0)))) }; 64];
 
 /// Those among which this connection is.
-fn sockets(ssl: usize) -> MutexGuard<'static, HashMap<usize, c_int, FixedState>> {
+fn owners(ssl: usize) -> MutexGuard<'static, HashMap<usize, Owner, FixedState>> {
     // Objects that malloc returns begin at multiples of 16.
     let mixed = (ssl >> 4) ^ (ssl >> 10) ^ (ssl >> 16);
-    let sockets = &SOCKETS[mixed % SOCKETS.len()].0;
-    sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    let owners = &OWNERS[mixed % OWNERS.len()].0;
+    owners.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The socket of the library's connection.
+/// The socket that the library's connection has read or written last.
 pub fn socket(ssl: usize) -> Option<c_int> {
-    sockets(ssl).get(&ssl).copied()
+    owners(ssl).get(&ssl).map(|owner| owner.socket)
 }
 
-/// The library's connection has this socket.
-pub fn set_socket(ssl: usize, socket: c_int) {
-    sockets(ssl).insert(ssl, socket);
+/// A client's end of a connection of the library.
+pub struct Encryption {
+    ssl: usize,
+    /// Differs from that of each other client. The program may use the library's connection and the socket
+    /// again, or their addresses and numbers, before the client ends.
+    client: u64,
 }
 
-/// The library's connection ends.
-pub fn forget(ssl: usize) {
-    sockets(ssl).remove(&ssl);
+impl Encryption {
+    /// What a client's socket carries is from now on what this connection of the library encrypts.
+    pub fn new(ssl: usize) -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self {
+            ssl,
+            client: LAST.fetch_add(1, Ordering::Relaxed) + 1,
+        }
+    }
+
+    /// The program has replaced the library's connection.
+    pub fn replace(&mut self, ssl: usize) {
+        if self.ssl != ssl {
+            self.forget();
+            self.ssl = ssl;
+        }
+    }
+
+    /// Whether it is this connection of the library.
+    pub fn is_of(&self, ssl: usize) -> bool {
+        self.ssl == ssl
+    }
+
+    /// The library has read or written the client's socket.
+    pub fn set_socket(&self, socket: c_int) {
+        let client = self.client;
+        owners(self.ssl).insert(self.ssl, Owner { socket, client });
+    }
+
+    fn forget(&self) {
+        let mut owners = owners(self.ssl);
+        if (owners.get(&self.ssl)).is_some_and(|owner| owner.client == self.client) {
+            owners.remove(&self.ssl);
+        }
+    }
+}
+
+impl Drop for Encryption {
+    fn drop(&mut self) {
+        self.forget();
+    }
 }
 
 #[cfg(test)]
@@ -97,5 +147,26 @@ mod tests {
         let outer = begin(16);
         assert_eq!(end(outer), None);
         assert_eq!(record(3), None);
+    }
+
+    #[test]
+    fn a_client_forgets_what_is_its_own() {
+        let ssl = 4096;
+        let mut first = Encryption::new(ssl);
+        first.set_socket(3);
+        assert_eq!(socket(ssl), Some(3));
+        // The program serves another socket with it, and then the same number again.
+        for number in [4, 3] {
+            let second = Encryption::new(ssl);
+            second.set_socket(number);
+            first.replace(ssl + 16);
+            assert_eq!(socket(ssl), Some(number));
+            first.set_socket(3);
+            drop(std::mem::replace(&mut first, second));
+            assert_eq!(socket(ssl), Some(number));
+            assert_eq!(socket(ssl + 16), None);
+        }
+        first.replace(ssl + 32);
+        assert_eq!(socket(ssl), None);
     }
 }

@@ -46,19 +46,26 @@ fn with_buffer(
         false => 0,
     };
     observe(|| {
-        if let Some(socket) = socket {
-            tls::set_socket(ssl, socket);
-        }
-        if length == 0 {
+        if socket.is_none() && length == 0 {
             return;
         }
-        let socket = socket.or_else(|| tls::socket(ssl));
-        let Some(connection) = socket.and_then(descriptors::get) else {
+        let Some(connection) = socket
+            .or_else(|| tls::socket(ssl))
+            .and_then(descriptors::get)
+        else {
             return;
         };
         let mut object = connection.lock();
-        let client = object.as_mut().and_then(|object| object.client());
-        if let Some(client) = client.filter(|client| client.is_of(ssl)) {
+        let Some(client) = object.as_mut().and_then(|object| object.client()) else {
+            return;
+        };
+        let Some(encryption) = client.encryption_of(ssl) else {
+            return;
+        };
+        if let Some(socket) = socket {
+            encryption.set_socket(socket);
+        }
+        if length != 0 {
             // SAFETY: rule 3 (the call moved as many bytes of the buffer).
             client.moved(access, unsafe {
                 std::slice::from_raw_parts(buffer.cast(), length)

@@ -1,6 +1,5 @@
 //! TLS: a certificate for servers, connections for the clients of these tests, and a program that uses it.
 
-use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -60,24 +59,42 @@ pub fn connect(port: u16, options: &[&str]) -> Option<UnixStream> {
     Some(stream)
 }
 
+/// Runs a program under `tare run` as if it were memcached, so that its connections are read. `options`: of the
+/// compiler. Returns what it printed and how many times it served `get`; other commands it has none.
+fn run_program(source: &str, options: &[&str]) -> (String, u64) {
+    let directory = Directory::new("tls");
+    create_certificate(directory.path());
+    let libraries = ["-l:libssl.so.3", "-l:libcrypto.so.3"];
+    let program = compile(
+        &directory,
+        source,
+        "memcached",
+        &[&libraries, options].concat(),
+    );
+    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+    let finished = finish(run.arg(library()).arg("--").arg(program));
+    assert_eq!(finished.code, Some(0), "{options:?}: {finished:?}");
+    assert!(!finished.stderr.contains("TLS"), "{finished:?}");
+    let sql = "SELECT EVENT_NAME AS name, COUNT_STAR AS n \
+               FROM performance_schema.events_statements_summary_global_by_event_name \
+               WHERE COUNT_STAR > 0";
+    let counted = statements(&rows(&directory, &["--segment", "segment"], sql));
+    let gets = counted.get("statement/memcached/get").copied();
+    assert_eq!(counted.len(), 1, "{counted:?}");
+    (finished.stdout, gets.unwrap_or_default())
+}
+
 #[test]
 fn nothing_changes_for_a_program_that_uses_tls() {
     // The dynamic linker resolves functions before the program starts, or when they are called.
     for binding in ["-Wl,-z,now", "-Wl,-z,lazy"] {
-        let directory = Directory::new("tls");
-        create_certificate(directory.path());
-        let options = ["-l:libssl.so.3", "-l:libcrypto.so.3", binding];
-        // By its name, so that its connections are read.
-        let program = compile(&directory, "tls.c", "memcached", &options);
-        let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
-        let finished = finish(run.arg(library()).arg("--").arg(program));
-        assert_eq!(finished.stdout, "done\n", "{binding}: {finished:?}");
-        assert!(!finished.stderr.contains("TLS"), "{finished:?}");
-        let sql = "SELECT EVENT_NAME AS name, COUNT_STAR AS n \
-                   FROM performance_schema.events_statements_summary_global_by_event_name \
-                   WHERE COUNT_STAR > 0";
-        let expected = BTreeMap::from([("statement/memcached/get".to_owned(), 1002)]);
-        let counted = statements(&rows(&directory, &["--segment", "segment"], sql));
-        assert_eq!(counted, expected, "{binding}");
+        let done = run_program("tls.c", &[binding]);
+        assert_eq!(done, ("done\n".to_owned(), 1002), "{binding}");
     }
+}
+
+#[test]
+fn objects_and_sockets_that_are_used_again_are_those_of_their_next_client() {
+    let (printed, counted) = run_program("tls_reuse.c", &[]);
+    assert_eq!(printed, format!("{counted}\n"));
 }
