@@ -8,10 +8,10 @@ use tare_mysql::real::Real;
 
 use crate::exact::{decimal, integer, largest};
 use crate::prelude::*;
-use crate::search::offset;
 
 mod member;
 mod moment;
+mod text;
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
@@ -20,9 +20,12 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_to_double", 7, 7, to_double),
     helper("tare_to_bit", 4, 4, to_bit),
     helper("tare_to_json", 3, 3, to_json),
-    helper("tare_to_text", 3, 3, to_text),
-    helper("tare_to_char", 4, 4, to_char),
-    helper("tare_to_binary", 4, 4, to_binary),
+    helper("tare_to_text", 3, 3, text::to_text),
+    helper("tare_to_char", 4, 4, text::to_char),
+    helper("tare_to_varchar", 4, 4, text::to_varchar),
+    helper("tare_to_text_bytes", 4, 4, text::to_text_bytes),
+    helper("tare_to_binary", 4, 4, text::to_binary),
+    helper("tare_to_varbinary", 4, 4, text::to_varbinary),
     helper("tare_to_date", 3, 3, moment::to_date),
     helper("tare_to_datetime", 5, 5, moment::to_datetime),
     helper("tare_to_time", 4, 4, moment::to_time),
@@ -133,8 +136,8 @@ fn to_int(ctx: &Call<'_>) -> Answer {
     let nearest = integer(number.clamp(low, high));
     match number_syntax(ctx) {
         NumberSyntax::None => incorrect(ctx, 1366, "integer", integer(0i128.max(low))),
+        _ if !(low..=high).contains(&number) => out_of_range(ctx, nearest),
         NumberSyntax::Part => truncated(ctx, nearest),
-        NumberSyntax::Complete if !(low..=high).contains(&number) => out_of_range(ctx, nearest),
         NumberSyntax::Complete => Ok(nearest),
     }
 }
@@ -148,8 +151,10 @@ fn to_decimal(ctx: &Call<'_>) -> Answer {
     let rounded = d.rounded(scale);
     match number_syntax(ctx) {
         NumberSyntax::None => return incorrect(ctx, 1366, "decimal", Value::Text(rounded.text())),
-        NumberSyntax::Part => return truncated(ctx, Value::Text(rounded.text())),
-        NumberSyntax::Complete => {}
+        NumberSyntax::Part if is_strict(ctx) => {
+            return incorrect(ctx, 1366, "decimal", Value::Text(rounded.text()));
+        }
+        NumberSyntax::Part | NumberSyntax::Complete => {}
     }
     if d.is_negative() && int(ctx, 5) == Some(1) {
         let zero = Decimal::from(0i64).rounded(scale).text();
@@ -177,8 +182,9 @@ fn to_double(ctx: &Call<'_>) -> Answer {
     let x = column.rounded(x);
     let (least, most) = column.bounds();
     let nearest = Value::Real(column.stored(x.clamp(least, most)));
+    let kind = if column.single { "FLOAT" } else { "DOUBLE" };
     match number_syntax(ctx) {
-        NumberSyntax::None | NumberSyntax::Part => truncated(ctx, nearest),
+        NumberSyntax::None | NumberSyntax::Part => incorrect(ctx, 1366, kind, nearest),
         NumberSyntax::Complete if !(least..=most).contains(&x) => out_of_range(ctx, nearest),
         NumberSyntax::Complete => Ok(nearest),
     }
@@ -230,65 +236,6 @@ fn to_json(ctx: &Call<'_>) -> Answer {
             Err(raise(SqlError::new(3140, message)))
         }
     }
-}
-
-/// Converts bytes to a text: they must be UTF-8.
-fn to_text(ctx: &Call<'_>) -> Answer {
-    let ValueRef::Blob(bytes) = ctx.get_raw(0) else {
-        return ctx.argument(0);
-    };
-    let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    if valid.len() == bytes.len() {
-        return Ok(Value::Text(valid.to_owned()));
-    }
-    let wrong: String = bytes[valid.len()..]
-        .iter()
-        .take(6)
-        .map(|b| match b {
-            b' '..=b'~' => char::from(*b).to_string(),
-            _ => format!("\\x{b:02X}"),
-        })
-        .collect();
-    let message = format!(
-        "Incorrect string value: '{wrong}' for column '{}' at row 1",
-        column(ctx)
-    );
-    misfit(
-        ctx,
-        SqlError::new(1366, message),
-        Value::Text(valid.to_owned()),
-    )
-}
-
-/// Converts to a CHAR of so many characters, without trailing spaces.
-fn to_char(ctx: &Call<'_>) -> Answer {
-    let Some(value) = text(ctx, 0) else {
-        return Ok(Value::Null);
-    };
-    let value = value.trim_end_matches(' ');
-    let most = int(ctx, 3).unwrap_or(1).max(0) as usize;
-    let end = offset(value, most);
-    if end == value.len() {
-        return match ctx.get_raw(0) {
-            ValueRef::Text(all) if all.len() == end => ctx.argument(0),
-            _ => Ok(Value::Text(value.to_owned())),
-        };
-    }
-    let cut = Value::Text(value[..end].to_owned());
-    misfit(ctx, SqlError::data_too_long(&column(ctx)), cut)
-}
-
-/// Converts to a BINARY of so many bytes, padded with zeros. The column's constraint refuses longer values.
-fn to_binary(ctx: &Call<'_>) -> Answer {
-    let Some(value) = bytes(ctx, 0) else {
-        return Ok(Value::Null);
-    };
-    let mut value = value.into_owned();
-    let most = int(ctx, 3).unwrap_or(1).max(0) as usize;
-    if value.len() < most {
-        value.resize(most, 0);
-    }
-    Ok(Value::Blob(value))
 }
 
 /// The second of two values that are assigned to a column, if the first one fits, too. Arguments 3 and 4:

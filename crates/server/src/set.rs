@@ -163,7 +163,6 @@ fn apply_variable(session: &mut Session, name: &str) -> Result<()> {
         "sql_mode" => {
             // The translation of statements depends on the mode.
             session.statements.empty_cache(&mut session.connections);
-            session.connections.apply_sql_mode()?;
         }
         "connection_memory_limit"
         | "long_query_time"

@@ -230,7 +230,7 @@ pub(super) fn date() -> WireType {
 }
 
 /// The characters of a value as a text.
-pub(super) fn characters(t: &WireType) -> u32 {
+pub fn characters(t: &WireType) -> u32 {
     match t.code {
         MYSQL_TYPE_DOUBLE => REAL_CHARACTERS,
         _ if t.charset == CHARSET_BINARY => t.length,

@@ -19,7 +19,8 @@ use tare_mysql::wire::column::WireType;
 pub use self::cache::TypeCache;
 pub use self::definition::{definition_from_wire, definition_of};
 pub use self::kind::{
-    digits, fixed, is_nullable, is_number, is_temporal, is_text, nullable, operand, unmarked,
+    characters, digits, fixed, is_nullable, is_number, is_temporal, is_text, nullable, operand,
+    unmarked,
 };
 pub(crate) use self::literal::fraction_of_text;
 pub use self::literal::{is_interval, of_cast};

@@ -241,8 +241,7 @@ fn reset_session(session: &mut Session) {
     session.settings.read(&session.state);
     session.client.apply_timeouts(&session.state);
     session.client.apply_charset(&session.state, None);
-    // These fail only for lack of memory, which the next statement will report.
-    let _ = session.connections.apply_sql_mode();
+    // It fails only for lack of memory, which the next statement will report.
     let _ = session.connections.apply_foreign_key_checks();
 }
 

@@ -63,9 +63,6 @@ impl Connections {
     pub fn own(&mut self) -> Result<&mut Connection> {
         if self.own.is_none() {
             self.own = Some(self.open()?);
-            if !self.is_strict() {
-                self.apply_sql_mode()?;
-            }
             if self.context.state.text("foreign_key_checks").as_deref() == Some("OFF") {
                 self.apply_foreign_key_checks()?;
             }
@@ -163,19 +160,6 @@ impl Connections {
     /// Whether sql_mode is strict: values that do not fit their columns are refused.
     pub fn is_strict(&self) -> bool {
         Mode::of(&self.context.state.text("sql_mode").unwrap_or_default()).strict
-    }
-
-    /// Applies the strict mode of sql_mode to the connection for databases.
-    pub fn apply_sql_mode(&mut self) -> Result<()> {
-        let strict = self.is_strict();
-        match self.own.as_mut() {
-            Some(connection) => Ok(connection.batch(if strict {
-                "PRAGMA ignore_check_constraints=OFF"
-            } else {
-                "PRAGMA ignore_check_constraints=ON"
-            })?),
-            None => Ok(()),
-        }
     }
 
     /// Applies @@foreign_key_checks to the connection for databases.

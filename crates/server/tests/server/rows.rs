@@ -91,6 +91,53 @@ fn values_that_do_not_fit_are_refused() {
     assert_eq!(all_of(&mut conn, "SELECT * FROM w"), ["1|abc|255|-32768|b"]);
     exec(&mut conn, "SET sql_mode = ''");
     exec(&mut conn, "UPDATE w SET k = 'long'");
+    assert_eq!(all_of(&mut conn, "SELECT k FROM w"), ["lon"]);
+}
+
+#[test]
+fn values_that_are_too_long_are_cut_without_strict_mode() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE v (c VARCHAR(5), b BINARY(2), r VARBINARY(3), t TINYTEXT, l TINYBLOB, \
+         k INT CHECK (k > 0), e ENUM('a'))",
+    );
+    // The column, the value, strict mode's error, and what is stored without strict mode.
+    for (column, value, code, stored) in [
+        ("c", "'abcdefgh'", 1406, "'abcde'"),
+        ("c", "123456", 1406, "'12345'"),
+        ("c", "CONCAT('abcde', 'f')", 1406, "'abcde'"),
+        ("c", "'abcde   '", 0, "'abcde'"),
+        ("b", "'abc'", 1406, "'ab'"),
+        ("b", "'ab  '", 1406, "'ab'"),
+        ("r", "123456", 1406, "'123'"),
+        ("t", "REPEAT('é', 200)", 1406, "REPEAT('é', 127)"),
+        ("l", "REPEAT('a', 256)", 1406, "REPEAT('a', 255)"),
+        ("e", "'b'", 1265, "''"),
+    ] {
+        let insert = format!("INSERT INTO v ({column}) VALUES ({value})");
+        let ignore = insert.replace("INSERT", "INSERT IGNORE");
+        let is_equal =
+            format!("SELECT {column} = {stored}, LENGTH({column}) = LENGTH({stored}) FROM v");
+        exec(&mut conn, "SET sql_mode = 'STRICT_ALL_TABLES'");
+        assert_eq!(errno(&mut conn, &insert), code, "{insert}");
+        exec(&mut conn, "DELETE FROM v");
+        exec(&mut conn, &ignore);
+        assert_eq!(all_of(&mut conn, &is_equal), ["1|1"], "{ignore}");
+        exec(&mut conn, "DELETE FROM v");
+        exec(&mut conn, "SET sql_mode = ''");
+        exec(&mut conn, &insert);
+        assert_eq!(all_of(&mut conn, &is_equal), ["1|1"], "{insert}");
+        exec(&mut conn, "DELETE FROM v");
+    }
+    // A constraint of the table holds in every mode.
+    assert_eq!(errno(&mut conn, "INSERT INTO v (k) VALUES (-1)"), 3819);
+    exec(&mut conn, "INSERT INTO v (c) VALUES ('abcdef')");
+    assert_eq!(
+        all_of(&mut conn, "SHOW WARNINGS"),
+        ["Warning|1265|Data truncated for column 'c' at row 1"]
+    );
 }
 
 #[test]

@@ -166,7 +166,8 @@ fn value_check(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
         Some((1264, format!("{name} BETWEEN {low} AND {high}")))
     };
     match base_type(kind) {
-        "enum" => Some((1265, format!("{name} IN {}", &kind["enum".len()..]))),
+        // Without strict mode the empty text is stored for what is no member.
+        "enum" => Some((1265, format!("{name} IN ('', {}", &kind["enum(".len()..]))),
         "tinyint" => integer_range(8),
         "smallint" => integer_range(16),
         "mediumint" => integer_range(24),

@@ -56,9 +56,19 @@ pub fn conversion_call(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
             let rest = vec![unsigned, single.into(), digits.into(), scale.into()];
             ("tare_to_double", rest)
         }
-        "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
-            return node::cast(value, DataType::Blob(None));
-        }
+        // The column's constraint refuses longer values.
+        "varbinary" if strict => return node::cast(value, DataType::Blob(None)),
+        "varbinary" => (
+            "tare_to_varbinary",
+            vec![kind.characters().unwrap_or(1) as i64],
+        ),
+        "tinyblob" | "blob" | "mediumblob" => ("tare_to_varbinary", vec![most_bytes(&kind.base)]),
+        "longblob" => return node::cast(value, DataType::Blob(None)),
+        "varchar" => (
+            "tare_to_varchar",
+            vec![kind.characters().unwrap_or(1) as i64],
+        ),
+        "tinytext" | "text" | "mediumtext" => ("tare_to_text_bytes", vec![most_bytes(&kind.base)]),
         "binary" => (
             "tare_to_binary",
             vec![kind.characters().unwrap_or(1) as i64],
@@ -84,6 +94,15 @@ pub fn conversion_call(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
         all.extend(members(column).iter().map(|m| node::text(m)));
     }
     node::call(name, all)
+}
+
+/// The bytes of the longest value of a type.
+fn most_bytes(base: &str) -> i64 {
+    match base {
+        "tinyblob" | "tinytext" => 255,
+        "blob" | "text" => 65_535,
+        _ => 16_777_215,
+    }
 }
 
 /// The members of an ENUM or a SET.
@@ -236,6 +255,14 @@ fn literal_bits(value: &Expr) -> Option<u64> {
     }
 }
 
+/// The length of a text's longest value: characters for VARCHAR, and bytes for TEXT.
+fn longest(t: &WireType, base: &str) -> u64 {
+    match base {
+        "varchar" => u64::from(types::characters(t)),
+        _ => u64::from(t.length),
+    }
+}
+
 /// Whether a value needs no conversion: its type is the column's, or SQLite's affinity and the column's
 /// constraints are enough.
 fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) -> bool {
@@ -244,6 +271,7 @@ fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) ->
         return true;
     }
     let wire = wire_of(column);
+    let kind = parts(&column.column_type);
     match base_type(&column.column_type) {
         "tinyint" | "smallint" | "mediumint" | "int" => {
             strict && (value_kind.plain || class == Class::Int)
@@ -256,6 +284,16 @@ fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) ->
                 && (value_kind.exact || class == Class::Real && !wire.is_unsigned())
         }
         "json" => value_kind.wire.is_some_and(|w| w.code == wire.code),
+        "varchar" | "tinytext" | "text" | "mediumtext" => {
+            let most = match kind.characters() {
+                Some(characters) => characters,
+                None => most_bytes(&kind.base) as u64,
+            };
+            let is_text = |w: &WireType| types::is_text(w) && w.charset != CHARSET_BINARY;
+            value_kind
+                .wire
+                .is_some_and(|w| is_text(&w) && longest(&w, &kind.base) <= most)
+        }
         "timestamp" if zoned => false,
         "date" | "datetime" | "timestamp" | "time" => value_kind
             .wire
