@@ -13,8 +13,6 @@ use crate::calls::run_unobserved;
 use crate::exports::exported;
 use crate::{backend, descriptors, memcache, names, postgres, resp};
 
-/// Threads and sessions: a server has at most 10,000 clients by default.
-const MAX_THREADS: usize = 12_288;
 /// The longest part of a program's name in an instrument's.
 const MAX_NAME_BYTES: usize = 32;
 
@@ -64,9 +62,10 @@ fn is_named(path: &Path) -> bool {
 
 fn start(name: &str) -> Result<(), StartError> {
     let protocol = protocol_of(name);
-    let mut config = Config::default();
-    config.limits.threads = MAX_THREADS;
-    config.many_processes = protocol.is_none_or(|protocol| protocol.has_processes());
+    let mut config = Config {
+        many_processes: protocol.is_none_or(|protocol| protocol.has_processes()),
+        ..Config::default()
+    };
     for (option, value) in engine_options() {
         if let Err(error) = config.option(&option, &value) {
             report_ignored(error);

@@ -196,8 +196,8 @@ fn ten_thousand_short_threads_leave_no_slot_and_lose_no_event() {
 }
 
 #[test]
-fn two_thousand_live_threads_each_have_their_counts() {
-    const THREADS: usize = 2_000;
+fn ten_thousand_live_threads_each_have_their_counts() {
+    const THREADS: usize = 10_000;
     let running = Running::new();
     let selection = running.selection();
     let mut sessions: Vec<ThreadSession> =

@@ -31,7 +31,7 @@ tare::classes! {
 }
 
 /// The sessions of requests that belong to no connection.
-static POOL: SessionPool = SessionPool::new(&REQUEST, 2048);
+static POOL: SessionPool = SessionPool::new(&REQUEST, 10_000);
 
 /// The session of a request: its connection's, or one of the pool.
 pub fn session<B>(request: &Request<B>) -> Lease {

@@ -63,7 +63,7 @@ pub fn layer() -> TareLayer {
         has_modules: false,
         prefix: "tracing".into(),
         max_classes: 256,
-        max_sessions: 2048,
+        max_sessions: 10_000,
     })
 }
 
@@ -128,7 +128,7 @@ impl TareLayer {
         self.change(|options| options.max_classes = limit)
     }
 
-    /// How many statements without a connection have sessions at the same time, instead of 2048. Others are
+    /// How many statements without a connection have sessions at the same time, instead of 10,000. Others are
     /// counted, and are no events. [`Limits::threads`](tare::Limits) should be larger.
     pub fn max_sessions(self, limit: usize) -> Self {
         self.change(|options| options.max_sessions = limit)

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::bank::line_of;
 use tare_layout::class::{COUNTERS, counter_cell};
-use tare_layout::geometry::Region;
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, error, memory};
 use tare_layout::{Kind, View};
 
@@ -81,7 +80,7 @@ impl Totals {
                 "a class is there twice"
             );
         }
-        let slots = 0..view.geometry().region(Region::Slots).count;
+        let slots = 0..shared.slots_used.0.load(Ordering::Acquire) as usize;
         let live = |slot: &usize| {
             view.slot(*slot).state.load(Ordering::Acquire) == tare_layout::slot::LIVE
         };

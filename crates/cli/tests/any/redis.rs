@@ -1,8 +1,10 @@
 //! What is recorded of Redis: commands, texts, users and sessions.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 
-use super::client::{Client, Reply, encode, ok, words};
+use super::client::{Reply, encode, ok, words};
 use super::server::Server;
 use super::support::{self, wait_for};
 use super::{STATEMENTS, rows, statements};
@@ -297,24 +299,45 @@ fn a_killed_server_leaves_its_segment() {
     assert_eq!(counted["set"], 100);
 }
 
+/// With TARE_TEST_LONG (`make test-long`), ten thousand connections: as many as Redis accepts by default.
 #[test]
 fn a_thousand_connections_have_sessions_of_their_own() {
-    let redis = Server::redis(&[], &["--maxclients", "2000"]);
-    let mut clients: Vec<Client> = (0..1_000).map(|_| redis.connect()).collect();
+    let count = match std::env::var_os("TARE_TEST_LONG") {
+        Some(_) => 10_000,
+        None => 1_000,
+    };
+    raise_open_files();
+    let redis = Server::redis(&[], &["--maxclients", &(count + 100).to_string()]);
+    let mut clients: Vec<UnixStream> = (0..count).map(|_| redis.stream()).collect();
     for (number, client) in clients.iter_mut().enumerate() {
-        client.send(&words(&format!("SET k{number} x")));
+        client
+            .write_all(&words(&format!("SET k{number} x")))
+            .expect("written");
     }
     for client in &mut clients {
-        assert_eq!(client.read(), ok());
+        let mut reply = [0; 5];
+        client.read_exact(&mut reply).expect("a reply");
+        assert_eq!(&reply, b"+OK\r\n");
     }
     let sessions = "SELECT COUNT(*) AS n FROM performance_schema.threads WHERE TYPE = 'FOREGROUND'";
-    assert_eq!(redis.number(sessions), 1_000);
-    assert_eq!(redis.statements()["set"], 1_000);
+    assert_eq!(redis.number(sessions), count);
+    assert_eq!(redis.statements()["set"], count);
     drop(clients);
     wait_for("the sessions to end", || {
         (redis.number(sessions) == 0).then_some(())
     });
-    assert_eq!(redis.statements()["set"], 1_000);
+    assert_eq!(redis.statements()["set"], count);
+    let lost = "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status \
+                WHERE VARIABLE_VALUE <> '0' AND VARIABLE_NAME LIKE 'Performance_schema%lost'";
+    assert_eq!(redis.rows(lost), Vec::<serde_json::Value>::new());
+}
+
+/// This process, and the servers that it starts, may open as many files as the hard limit allows.
+fn raise_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).expect("a soft limit up to the hard one");
 }
 
 #[test]

@@ -6,7 +6,6 @@
 //! where this one did: those rows get their base when the thread leaves, while they are in the caches,
 //! and are awake for the next thread from its beginning.
 
-use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
 use tare_layout::bank::{DORMANT, baseline, line_of};
@@ -15,6 +14,7 @@ use tare_layout::primitive::prefetch;
 
 use super::bank::combine_extremes;
 use super::state::Engine;
+use super::zeroed::{Zeroes, zeroed};
 
 /// Classes whose rows are awake in a bank, by number. While no thread has the bank: those that were
 /// awake and whose base equals their values. The list has space for a connection that does little;
@@ -30,19 +30,13 @@ pub struct Awake {
 /// The length of the list in [`Awake`].
 const MAX_LISTED: usize = 256;
 
+// SAFETY: integers; zeroes are a list with nothing on it.
+unsafe impl Zeroes for Awake {}
+
 impl Awake {
     /// One for each bank. Their memory is touched when they are used.
     pub fn all(banks: usize) -> Box<[Self]> {
-        assert!(banks > 0);
-        let layout = Layout::array::<Self>(banks).expect("fits into memory");
-        // SAFETY: the layout is that of the slice, and not empty. Zeroes are an `Awake`: integers, none listed.
-        unsafe {
-            let memory = alloc_zeroed(layout);
-            if memory.is_null() {
-                handle_alloc_error(layout);
-            }
-            Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory.cast(), banks))
-        }
+        zeroed(banks)
     }
 
     pub(super) fn are_more(&self) -> bool {

@@ -61,5 +61,6 @@ mod times;
 mod tree;
 mod variance;
 mod windows;
+mod zeroed;
 
 pub use lifecycle::{descriptor, failed_starts, follow_forks, is_running, start, stop};

@@ -80,7 +80,7 @@ impl Engine {
     /// In a child of fork, on its only thread: nothing of its parent's threads is its own.
     pub(super) fn begin_in_child(&self, generation: u32) {
         self.set_generation(generation);
-        self.locals.forget_all();
+        self.locals.forget_all(self.slots_used());
         self.process.store(0, Ordering::Relaxed);
         self.is_child.store(true, Ordering::Relaxed);
     }

@@ -71,7 +71,8 @@ impl Engine {
         }
     }
 
-    fn slots_used(&self) -> usize {
+    /// How many slots were ever used.
+    pub(super) fn slots_used(&self) -> usize {
         let used = self.view.shared().slots_used.0.load(Ordering::Acquire) as usize;
         used.min(self.view.geometry().limits.threads)
     }

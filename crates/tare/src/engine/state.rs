@@ -233,7 +233,7 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         // SAFETY: a thread that has one holds this engine.
-        unsafe { self.locals.free_all() };
+        unsafe { self.locals.free_all(self.slots_used()) };
         // Another process may record.
         let is_exclusive = self.tree.is_none() && self.is_ours();
         if self.path.is_none() && is_exclusive {
