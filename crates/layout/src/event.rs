@@ -107,7 +107,7 @@ pub mod statement {
 
     /// A consistent copy of a record. Position and length of the text are [set](set_text) after publishing,
     /// maybe twice, and the length is 0 in between.
-    pub fn read(record: &super::Statement) -> Option<[u64; 32]> {
+    pub fn read(record: &crate::event::Statement) -> Option<[u64; 32]> {
         for _ in 0..MAX_READ_TRIES {
             let words = record.read()?;
             let is_same = |word: usize| record.word(word) == words[word];
@@ -122,7 +122,7 @@ pub mod statement {
 
     /// Sets position and length of the text, and the program; the caller is the record's only writer.
     #[inline(always)]
-    pub fn set_text(record: &super::Statement, at: u64, length: u64, program: u32) {
+    pub fn set_text(record: &crate::event::Statement, at: u64, length: u64, program: u32) {
         let program = (program as u64) << 32;
         record.set(TEXT_AND_PROGRAM, program);
         // Pairs with the fence in `Record::read`, as does the next one.

@@ -8,9 +8,9 @@ use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
 use super::argument::number_literally;
-use super::exact::compare::{is_comparison, operands};
 use super::exact::plan::exact_text;
 use super::like::{Like, has_fixed_beginning, is_exact};
+use super::operands::{is_comparison, operands};
 use super::rewriter::Conversion;
 use crate::error::Result;
 use crate::{function, node, types};

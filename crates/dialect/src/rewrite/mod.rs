@@ -12,6 +12,7 @@ mod insert;
 mod like;
 mod member;
 mod moment;
+mod operands;
 mod pair;
 mod recursive;
 mod rewriter;

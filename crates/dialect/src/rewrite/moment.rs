@@ -10,7 +10,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::wire::column::WireType;
 
 use super::exact::Class;
-use super::exact::compare::operands;
+use super::operands::operands;
 use super::rewriter::{Conversion, Rewriter};
 use crate::error::{Error, Result, near};
 use crate::{node, types};

@@ -4,7 +4,7 @@ use sqlparser::ast::{BinaryOperator, Expr};
 
 use super::Rewriter;
 use super::change::is_certain;
-use super::exact::compare::operands;
+use super::operands::operands;
 use crate::error::{Error, Result};
 use crate::{node, types, walk};
 

@@ -1,10 +1,11 @@
 //! Comparisons with exact numbers.
 
-use sqlparser::ast::{BinaryOperator, Expr, Value};
+use sqlparser::ast::{Expr, Value};
 use tare_mysql::decimal::Decimal;
 
 use super::{Class, as_number};
 use crate::node;
+use crate::rewrite::operands::operands;
 use crate::rewrite::rewriter::{Conversion, Rewriter};
 
 fn as_text(expr: &Expr) -> Option<&str> {
@@ -15,35 +16,6 @@ fn as_text(expr: &Expr) -> Option<&str> {
         },
         _ => None,
     }
-}
-
-/// Whether an operator compares, by rank or for identity.
-pub(in crate::rewrite) fn is_comparison(op: &BinaryOperator) -> bool {
-    use BinaryOperator as Op;
-    matches!(
-        op,
-        Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq | Op::Spaceship
-    )
-}
-
-/// The operands of a comparison; for IN and CASE, the value and the values that it is compared with.
-pub(in crate::rewrite) fn operands(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
-    Some(match expr {
-        Expr::BinaryOp { left, op, right } if is_comparison(op) => vec![left, right],
-        Expr::Between {
-            expr, low, high, ..
-        } => vec![expr, low, high],
-        Expr::InList { expr, list, .. } => std::iter::once(expr.as_mut()).chain(list).collect(),
-        Expr::Case {
-            operand: Some(operand),
-            conditions,
-            ..
-        } => {
-            let values = conditions.iter_mut().map(|when| &mut when.condition);
-            std::iter::once(operand.as_mut()).chain(values).collect()
-        }
-        _ => return None,
-    })
 }
 
 impl Rewriter<'_> {
