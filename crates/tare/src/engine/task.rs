@@ -86,6 +86,13 @@ impl Home {
     }
 
     /// Its slot, if it still has one: for what a thread changes there that is not its writer.
+    ///
+    /// The home may end after this check, and a new thread may take its slot. A change then meets that
+    /// thread's record, if this has the same event id (or wait, or time) by chance: event ids begin at 1 in each
+    /// thread. Readers do not see the event while it runs then, and the histories lack it. This is accepted:
+    /// the home ends, another thread begins and reaches the same number within some nanoseconds, nothing is
+    /// counted in records, and a check without this race would cost each event of each task a lock with the
+    /// slot's writer.
     pub fn slot_elsewhere(self, local: &Local) -> Option<usize> {
         let number = self.key as u32 as usize;
         let slot = local.engine.view.slot(number);
