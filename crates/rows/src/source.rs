@@ -1,5 +1,6 @@
 //! The data that the tables need from a server, or from a tool that evaluates them.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -141,6 +142,11 @@ pub trait Source: SessionFacts {
 
     /// What others add to the system schemas: schema sys.
     fn extension(&self) -> Option<&'static dyn Extension> {
+        None
+    }
+
+    /// What the extension's own tables read, of a type that the extension knows.
+    fn extension_data(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         None
     }
 

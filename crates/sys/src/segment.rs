@@ -1,5 +1,6 @@
 //! Statements on a segment, with schema sys: what `tare sql`, `tare top` and `tare explain` call.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use tare_dialect::near;
@@ -10,7 +11,7 @@ use tare_mysql::series::Series;
 use tare_query::programs::Programs;
 use tare_query::result::Rows;
 use tare_query::runner::StatementRunner;
-use tare_query::segment::{DigestFn, Evaluator, Outcome};
+use tare_query::segment::{Data, DigestFn, Evaluator, Outcome};
 use tare_reader::Segment;
 
 use crate::Sys;
@@ -31,25 +32,25 @@ impl SegmentSession {
     /// # Errors
     /// SQLite's, where it has no memory.
     pub fn open(segment: Arc<Segment>, digest: DigestFn) -> Result<Self> {
-        Self::open_with(Some(segment), Sys::of(Series::default()), digest)
+        Self::open_with(Data::Segment(segment), Sys::of(Series::default()), digest)
     }
 
-    /// On the tables that these programs have in place of a segment's, and nothing else.
+    /// On the tables that these programs have in place of a segment's, and nothing else. The tables get `data`
+    /// from their source.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.
-    pub fn with_programs(programs: &'static dyn Programs) -> Result<Self> {
-        Self::open_with(None, programs, |_, _| None)
+    pub fn with_programs(
+        programs: &'static dyn Programs,
+        data: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Self> {
+        Self::open_with(Data::Extension(data), programs, |_, _| None)
     }
 
-    fn open_with(
-        segment: Option<Arc<Segment>>,
-        programs: &'static dyn Programs,
-        digest: DigestFn,
-    ) -> Result<Self> {
+    fn open_with(data: Data, programs: &'static dyn Programs, digest: DigestFn) -> Result<Self> {
         let options = Arc::new(SysConfig::load(None));
         Ok(Self {
-            evaluator: Evaluator::open(segment, programs, options, digest)?,
+            evaluator: Evaluator::open(data, programs, options, digest)?,
             procedures: ProcedureState::default(),
         })
     }

@@ -10,7 +10,7 @@ mod tables;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use tare_dialect::schema::{Procedure, Routine as Function, View};
@@ -21,6 +21,7 @@ use tare_query::programs::Programs;
 use tare_rows::describe::Table;
 use tare_rows::extension::{Extension, Routine};
 use tare_rows::filter::{Admit, Filter};
+use tare_rows::view::View as TableView;
 use tare_sys::Sys;
 
 use crate::exit::{FAILED, Failure};
@@ -77,6 +78,21 @@ pub struct History {
 }
 
 impl History {
+    /// A part of a history.
+    pub fn new(past: Past) -> Arc<Self> {
+        Arc::new(Self {
+            past: Mutex::new(past),
+            warnings: Mutex::default(),
+        })
+    }
+
+    /// The history that a statement's tables read.
+    fn of(view: &TableView) -> Result<Arc<Self>, SqlError> {
+        let data = view.source.extension_data();
+        data.and_then(|data| data.downcast().ok())
+            .ok_or_else(|| SqlError::internal("the tables of a history have none".to_owned()))
+    }
+
     /// Restricts the rows to this range of time.
     pub fn set_range(&self, from: i64, to: i64) {
         let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,18 +156,14 @@ impl fmt::Debug for Tables {
 }
 
 impl Tables {
-    /// The tables of a history. They are leaked, because descriptions of tables are static.
-    pub fn new(past: Past) -> (Arc<History>, &'static Self) {
-        let history = Arc::new(History {
-            past: Mutex::new(past),
-            warnings: Mutex::default(),
-        });
-        let tables = Self {
+    /// The tables of every history.
+    pub fn get() -> &'static Self {
+        static TABLES: OnceLock<Tables> = OnceLock::new();
+        TABLES.get_or_init(|| Self {
             sys: Sys::of(Series::default()),
-            performance_schema: summaries::all(&history, Series::default()),
-            tare: tables::all(&history),
-        };
-        (history, Box::leak(Box::new(tables)))
+            performance_schema: summaries::all(),
+            tare: tables::all(),
+        })
     }
 }
 

@@ -4,7 +4,7 @@
 //! (minimum, maximum, quantiles) are NULL.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::LazyLock;
 use std::vec::IntoIter;
 
 use tare_history::{Past, TABLES, Value};
@@ -148,7 +148,6 @@ fn name_column(kind: &str) -> &'static str {
 
 /// A summary.
 struct Summary {
-    history: Arc<History>,
     described: &'static dyn Table,
     kind: &'static str,
     columns: Vec<Meta>,
@@ -156,7 +155,12 @@ struct Summary {
 }
 
 /// All summaries, sorted.
-pub fn all(history: &Arc<History>, series: Series) -> Vec<&'static dyn Table> {
+pub fn all() -> Vec<&'static dyn Table> {
+    static ALL: LazyLock<Vec<Summary>> = LazyLock::new(|| describe(Series::default()));
+    ALL.iter().map(|table| table as &dyn Table).collect()
+}
+
+fn describe(series: Series) -> Vec<Summary> {
     let tables = KINDS.iter().filter_map(|(name, kind)| {
         let described = registry::find(series, "performance_schema", name)?;
         let mut columns = described.columns();
@@ -166,15 +170,12 @@ pub fn all(history: &Arc<History>, series: Series) -> Vec<&'static dyn Table> {
         columns.push(meta("HOST", "varchar(255)", "The host of the history."));
         columns.push(meta("SERVER", "varchar(255)", "Its server."));
         let getters = columns.iter().map(|column| getter(kind, column.name));
-        let table = Summary {
-            history: Arc::clone(history),
+        Some(Summary {
             described,
             kind,
             getters: getters.collect(),
             columns,
-        };
-        let table: &'static dyn Table = Box::leak(Box::new(table));
-        Some(table)
+        })
     });
     tables.collect()
 }
@@ -197,7 +198,7 @@ fn long(value: Value<'_>) -> Option<i64> {
 }
 
 impl Summary {
-    fn totals(&self, past: &Past) -> Result<Vec<Total>, SqlError> {
+    fn totals(&self, history: &History, past: &Past) -> Result<Vec<Total>, SqlError> {
         let table = TABLES
             .into_iter()
             .find(|table| table.name == "growth")
@@ -236,9 +237,9 @@ impl Summary {
                 total.value = long(rows.value(value));
             }
         }
-        self.history.warn(rows.damaged());
+        history.warn(rows.damaged());
         let texts = match self.kind {
-            "digest" => self.texts(past)?,
+            "digest" => Self::texts(history, past)?,
             _ => BTreeMap::new(),
         };
         let named = totals
@@ -255,7 +256,7 @@ impl Summary {
     }
 
     /// The texts of digests.
-    fn texts(&self, past: &Past) -> Result<BTreeMap<String, String>, SqlError> {
+    fn texts(history: &History, past: &Past) -> Result<BTreeMap<String, String>, SqlError> {
         let mut texts = BTreeMap::new();
         let Some(table) = TABLES.into_iter().find(|table| table.name == "digests") else {
             return Ok(texts);
@@ -269,7 +270,7 @@ impl Summary {
                 texts.insert(digest, of);
             }
         }
-        self.history.warn(rows.damaged());
+        history.warn(rows.damaged());
         Ok(texts)
     }
 }
@@ -307,9 +308,10 @@ impl Table for Summary {
         Ok(())
     }
 
-    fn scan(&'static self, _: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError> {
-        let totals = match self.history.of_host(filter, "HOST") {
-            Some(past) => self.totals(&past)?,
+    fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError> {
+        let history = History::of(view)?;
+        let totals = match history.of_host(filter, "HOST") {
+            Some(past) => self.totals(&history, &past)?,
             None => Vec::new(),
         };
         Ok(Box::new(SummaryScan {

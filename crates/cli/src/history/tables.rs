@@ -1,6 +1,6 @@
 //! The tables of a history's files: those of `tare_history::TABLES`.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tare_history::{Past, Scan as Rows, TABLES, Table as Described, Type, Value, parse_time};
 use tare_mysql::SqlError;
@@ -21,14 +21,18 @@ const PATH_COLUMNS: [(&str, &str, &str); 3] = [
 
 /// A table of a history's files.
 struct FileTable {
-    history: Arc<History>,
     described: &'static Described,
     columns: Vec<Meta>,
 }
 
 /// All tables, sorted.
-pub fn all(history: &Arc<History>) -> Vec<&'static dyn Table> {
-    let mut all: Vec<&'static dyn Table> = Vec::new();
+pub fn all() -> Vec<&'static dyn Table> {
+    static ALL: LazyLock<Vec<FileTable>> = LazyLock::new(describe);
+    ALL.iter().map(|table| table as &dyn Table).collect()
+}
+
+fn describe() -> Vec<FileTable> {
+    let mut all = Vec::new();
     for described in TABLES {
         let file_columns = described.columns.iter().map(|column| {
             let kind = match column.kind {
@@ -45,13 +49,12 @@ pub fn all(history: &Arc<History>) -> Vec<&'static dyn Table> {
         let columns = file_columns
             .chain(path_columns)
             .map(|(name, kind, doc)| meta(name, kind, doc));
-        all.push(Box::leak(Box::new(FileTable {
-            history: Arc::clone(history),
+        all.push(FileTable {
             described,
             columns: columns.collect(),
-        })));
+        });
     }
-    all.sort_by_key(|table| table.name());
+    all.sort_by_key(|table| table.described.name);
     all
 }
 
@@ -154,16 +157,17 @@ impl Table for FileTable {
         Ok(())
     }
 
-    fn scan(&'static self, _: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError> {
-        let past = self.history.of_host(filter, "host");
+    fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError> {
+        let history = History::of(view)?;
+        let past = history.of_host(filter, "host");
         let past = past.and_then(|mut past| narrow(&mut past, filter).then_some(past));
         let hour = match filter.number("hour") {
-            Admit::None => return Ok(Box::new(FileScan::empty(self))),
+            Admit::None => return Ok(Box::new(FileScan::empty(self, history))),
             Admit::One(hour) => i64::try_from(hour).ok(),
             Admit::All => None,
         };
         let Some(past) = past else {
-            return Ok(Box::new(FileScan::empty(self)));
+            return Ok(Box::new(FileScan::empty(self, history)));
         };
         let uses = |name: &str| {
             let position = self.columns.iter().position(|column| column.name == name);
@@ -174,6 +178,7 @@ impl Table for FileTable {
             .map_err(sql_error)?;
         Ok(Box::new(FileScan {
             table: self,
+            history,
             rows: Some(rows),
             row_number: 0,
         }))
@@ -183,14 +188,16 @@ impl Table for FileTable {
 /// A scan with its current row.
 struct FileScan {
     table: &'static FileTable,
+    history: Arc<History>,
     rows: Option<Rows>,
     row_number: i64,
 }
 
 impl FileScan {
-    fn empty(table: &'static FileTable) -> Self {
+    fn empty(table: &'static FileTable, history: Arc<History>) -> Self {
         Self {
             table,
+            history,
             rows: None,
             row_number: 0,
         }
@@ -204,7 +211,7 @@ impl Scan for FileScan {
         };
         self.row_number += 1;
         let is_row = rows.advance();
-        self.table.history.warn(rows.damaged());
+        self.history.warn(rows.damaged());
         is_row.map_err(sql_error)
     }
 

@@ -11,7 +11,7 @@ use crate::diff::{self, Start};
 use crate::exit::{FAILED, Failure, NO_SEGMENT};
 use crate::explain;
 use crate::history::parse_time;
-use crate::top::reading::{Observed, Query, Reading, Source, open_history, read_load, read_page};
+use crate::top::reading::{Query, Reading, Source, open_history, open_live, read_load, read_page};
 use crate::top::replay::ReplayOptions;
 
 /// The default lengths of intervals, and the longest for which a call waits.
@@ -27,9 +27,9 @@ const MAX_ANSWER_BYTES: usize = 200_000;
 const MAX_ACTIVITIES: usize = 5;
 
 /// Calls a tool. Whatever fails is a result for the model, which says what to do.
-pub fn call(tool: &Tool, arguments: &Json, args: &Args, history: &mut Option<Source>) -> Json {
+pub fn call(tool: &Tool, arguments: &Json, args: &Args) -> Json {
     let answer = Given::check(tool.arguments, arguments).map_err(|why| Failure::new(FAILED, why));
-    let answer = answer.and_then(|given| limit(read(tool, &given, args, history)?));
+    let answer = answer.and_then(|given| limit(read(tool, &given, args)?));
     match answer {
         Ok((object, text)) => json!({
             "content": [{ "type": "text", "text": text }],
@@ -68,12 +68,7 @@ fn limit(answer: Reading) -> Result<Reading, Failure> {
     }
 }
 
-fn read(
-    tool: &Tool,
-    given: &Given<'_>,
-    args: &Args,
-    history: &mut Option<Source>,
-) -> Result<Reading, Failure> {
+fn read(tool: &Tool, given: &Given<'_>, args: &Args) -> Result<Reading, Failure> {
     let query = |page| {
         move |length| Query {
             page,
@@ -86,16 +81,16 @@ fn read(
     };
     match tool.subject {
         Subject::Load => {
-            let (observed, length) = observe(given, args, history)?;
-            read_load(observed, length)
+            let (mut source, length) = open(given, args)?;
+            read_load(&mut source, length)
         }
         Subject::Page(page) => {
-            let (observed, length) = observe(given, args, history)?;
-            read_page(observed, &query(page)(length))
+            let (mut source, length) = open(given, args)?;
+            read_page(&mut source, &query(page)(length))
         }
         Subject::Blockers => {
-            let (observed, length) = observe(given, args, history)?;
-            read_page(observed, &query("threads")(length))
+            let (mut source, length) = open(given, args)?;
+            read_page(&mut source, &query("threads")(length))
         }
         Subject::Diff => compare(given, args),
         Subject::Explain => {
@@ -118,13 +113,9 @@ fn needs(what: &str, option: &str) -> Failure {
     Failure::new(FAILED, message)
 }
 
-/// What is read, and for how long: the history if a time is given or there is nothing else, or the live
-/// server.
-fn observe<'a>(
-    given: &Given<'_>,
-    args: &'a Args,
-    history: &'a mut Option<Source>,
-) -> Result<(Observed<'a>, Duration), Failure> {
+/// Opens what is read: the history if a time is given or there is nothing else, or the live server. Also
+/// returns for how long it is read.
+fn open(given: &Given<'_>, args: &Args) -> Result<(Source, Duration), Failure> {
     let (at, seconds) = (given.text("at"), given.seconds("seconds"));
     if let (Some(target), None) = (args.live(), at) {
         let length = seconds.unwrap_or(LIVE);
@@ -133,7 +124,7 @@ fn observe<'a>(
                 history as 'at'";
             return Err(Failure::new(FAILED, message));
         }
-        return Ok((Observed::Live(target), length));
+        return Ok((open_live(target)?, length));
     }
     let Some(directory) = &args.history else {
         return Err(needs(
@@ -144,17 +135,8 @@ fn observe<'a>(
     let at = at.map(parse_time).transpose();
     let at = at.map_err(|why| Failure::new(FAILED, why))?;
     let length = seconds.unwrap_or(OF_HISTORY);
-    let history = match history {
-        Some(open) => {
-            open.seek(at)?;
-            open
-        }
-        None => {
-            let options = ReplayOptions::new(directory.clone(), args.server.clone(), at);
-            history.insert(open_history(&options, args.host_name.as_deref())?)
-        }
-    };
-    Ok((Observed::Past(history), length))
+    let options = ReplayOptions::new(directory.clone(), args.server.clone(), at);
+    Ok((open_history(&options, args.host_name.as_deref())?, length))
 }
 
 fn compare(given: &Given<'_>, args: &Args) -> Result<Reading, Failure> {

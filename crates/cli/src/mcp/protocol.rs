@@ -6,7 +6,6 @@ use std::io::{self, BufRead, Read, Write};
 use serde_json::{Value as Json, json};
 
 use super::{Args, calls, tools};
-use crate::top::reading::Source;
 
 /// Versions that begin with `initialize`, the newest first.
 const SESSION_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -55,8 +54,6 @@ impl ProtocolError {
 /// Answers requests until the input ends.
 pub fn serve(mut input: impl BufRead, mut output: impl Write, args: &Args) -> io::Result<()> {
     let mut line = Vec::new();
-    // It stays open, because each opening keeps some memory until the end.
-    let mut history = None;
     loop {
         line.clear();
         let read = (&mut input)
@@ -72,7 +69,7 @@ pub fn serve(mut input: impl BufRead, mut output: impl Write, args: &Args) -> io
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        if let Some(answer) = answer(&line, args, &mut history) {
+        if let Some(answer) = answer(&line, args) {
             writeln!(output, "{answer}")?;
             output.flush()?;
         }
@@ -80,7 +77,7 @@ pub fn serve(mut input: impl BufRead, mut output: impl Write, args: &Args) -> io
 }
 
 /// The answer to a message; `None` for a notification or an answer.
-fn answer(line: &[u8], args: &Args, history: &mut Option<Source>) -> Option<Json> {
+fn answer(line: &[u8], args: &Args) -> Option<Json> {
     let error = |id: &Json, error: ProtocolError| {
         let mut object = json!({ "code": error.code, "message": error.message });
         if let Some(data) = error.data {
@@ -103,7 +100,7 @@ fn answer(line: &[u8], args: &Args, history: &mut Option<Source>) -> Option<Json
         (None, Some(_)) => None,
         _ if is_answer => None,
         (Some(id @ (Json::String(_) | Json::Number(_))), Some(method)) => {
-            match respond(method, &message["params"], args, history) {
+            match respond(method, &message["params"], args) {
                 Ok(result) => Some(json!({ "jsonrpc": "2.0", "id": id, "result": result })),
                 Err(why) => error(id, why),
             }
@@ -115,12 +112,7 @@ fn answer(line: &[u8], args: &Args, history: &mut Option<Source>) -> Option<Json
     }
 }
 
-fn respond(
-    method: &str,
-    params: &Json,
-    args: &Args,
-    history: &mut Option<Source>,
-) -> Result<Json, ProtocolError> {
+fn respond(method: &str, params: &Json, args: &Args) -> Result<Json, ProtocolError> {
     let version = &params["_meta"][VERSION_FIELD];
     let is_stateless = !version.is_null();
     if is_stateless && version != STATELESS_VERSION {
@@ -167,7 +159,7 @@ fn respond(
                 );
                 return Err(ProtocolError::new(INVALID_PARAMS, message));
             };
-            calls::call(tool, &params["arguments"], args, history)
+            calls::call(tool, &params["arguments"], args)
         }
         _ => {
             let message = format!("{method:?} is not supported");

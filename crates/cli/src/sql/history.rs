@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tare_query::segment::Outcome;
+use tare_sys::segment::SegmentSession;
 
 use super::local::rows_for_client;
 use super::{Answer, SqlError};
@@ -12,7 +13,7 @@ use crate::history::{History, Tables};
 
 /// A session on a history.
 pub struct HistorySession {
-    session: tare_sys::segment::SegmentSession,
+    session: SegmentSession,
     history: Arc<History>,
 }
 
@@ -27,9 +28,9 @@ impl HistorySession {
         };
         let _ = setrlimit(Resource::Nofile, all);
         let failed = |error| Failure::new(FAILED, format!("cannot evaluate SQL: {error}"));
-        let (history, tables) = Tables::new(past);
-        let mut session =
-            tare_sys::segment::SegmentSession::with_programs(tables).map_err(failed)?;
+        let history = History::new(past);
+        let session = SegmentSession::with_programs(Tables::get(), history.clone());
+        let mut session = session.map_err(failed)?;
         session.query("USE tare", &mut |_| ()).map_err(failed)?;
         Ok(Self { session, history })
     }
@@ -52,5 +53,36 @@ impl HistorySession {
             eprintln!("tare: {line}");
         }
         Ok(done?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_leaves_nothing_when_it_is_closed() {
+        let directory = std::env::temp_dir().join(format!("tare-closed-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("created");
+        let past = || tare_history::Past {
+            directory: directory.clone(),
+            from: i64::MIN,
+            to: i64::MAX,
+            host: None,
+            server: None,
+        };
+        let mut histories = Vec::new();
+        for _ in 0..2 {
+            let mut session = HistorySession::open(past()).map_err(|error| error.message);
+            let session = session.as_mut().expect("a session");
+            let tables = ["samples", "performance_schema.global_status"];
+            for table in tables {
+                let sql = format!("SELECT COUNT(*) FROM {table}");
+                session.run(&sql, &mut |_| ()).expect("readable");
+            }
+            histories.push(Arc::downgrade(&session.history));
+        }
+        std::fs::remove_dir(&directory).expect("removed");
+        assert!(histories.iter().all(|history| history.upgrade().is_none()));
     }
 }

@@ -16,26 +16,11 @@ use crate::exit::{FAILED, Failure};
 use crate::observe::{ObservedServer, QueryError};
 use crate::sql::Target;
 
-/// A server or segment, or a history at a time.
-pub enum Observed<'a> {
-    /// Now.
-    Live(&'a Target),
-    /// Then.
-    Past(&'a mut Source),
-}
-
-impl Observed<'_> {
-    /// Connects or attaches to what is read now, into `live`.
-    fn source<'s>(&'s mut self, live: &'s mut Option<Source>) -> Result<&'s mut Source, Failure> {
-        match self {
-            Self::Live(target) => {
-                let observed = ObservedServer::open(target.clone())?;
-                let sampler = Sampler::new(observed, Others::default());
-                Ok(live.insert(Source::Live(Box::new(sampler))))
-            }
-            Self::Past(history) => Ok(history),
-        }
-    }
+/// Connects or attaches to what is read now.
+pub fn open_live(target: &Target) -> Result<Source, Failure> {
+    let observed = ObservedServer::open(target.clone())?;
+    let sampler = Sampler::new(observed, Others::default());
+    Ok(Source::Live(Box::new(sampler)))
 }
 
 /// Opens a history at the time of the options.
@@ -76,10 +61,8 @@ pub fn page_schema(name: &str) -> Json {
 }
 
 /// Reads an interval of a page.
-pub fn read_page(mut observed: Observed<'_>, query: &Query) -> Result<Reading, Failure> {
+pub fn read_page(source: &mut Source, query: &Query) -> Result<Reading, Failure> {
     let page = page(query.page);
-    let mut live = None;
-    let source = observed.source(&mut live)?;
     let column = match query.is_by_count {
         true => page.by_count(),
         false => page.by_time(),
@@ -112,9 +95,7 @@ pub fn read_page(mut observed: Observed<'_>, query: &Query) -> Result<Reading, F
 }
 
 /// Reads the load of an interval.
-pub fn read_load(mut observed: Observed<'_>, length: Duration) -> Result<Reading, Failure> {
-    let mut live = None;
-    let source = observed.source(&mut live)?;
+pub fn read_load(source: &mut Source, length: Duration) -> Result<Reading, Failure> {
     let load = source.average_load(length).map_err(failure)?;
     let server = source.headline();
     Ok((load.json(&server), load.text(&server)))

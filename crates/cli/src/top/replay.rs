@@ -136,7 +136,7 @@ impl ReplayOptions {
 impl Replay {
     /// Begins with the interval that ends at this time, by default the newest, and checks that there is one
     /// server then.
-    pub fn seek(&mut self, at: Option<i64>) -> Result<(), Failure> {
+    fn seek(&mut self, at: Option<i64>) -> Result<(), Failure> {
         self.has_begun = false;
         self.set_server(self.past.host.clone(), self.past.server.clone());
         let newest = match at {

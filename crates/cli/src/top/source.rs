@@ -15,7 +15,6 @@ use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, growth};
 use super::states::States;
 use super::{blockers, errors, executions, idle, own, prepared, transactions};
-use crate::exit::Failure;
 use crate::observe::innodb::InnodbReader;
 use crate::observe::sampling::{self, Sampling};
 use crate::observe::server_status::StatusReader;
@@ -146,14 +145,6 @@ impl Source {
                 replay.set_length(length);
                 replay.average_load()
             }
-        }
-    }
-
-    /// Begins with the interval of a history that ends at this time, by default the newest.
-    pub fn seek(&mut self, at: Option<i64>) -> Result<(), Failure> {
-        match self {
-            Self::Live(_) | Self::Processes(_) => Ok(()),
-            Self::Past(replay) => replay.seek(at),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The session of a segment's reader, and what the tables and SQL functions read of it.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,14 +51,22 @@ impl Subject for SegmentSessions {
     }
 }
 
-/// A session on a segment, or on a history.
+/// What a session reads.
+#[derive(Clone)]
+pub enum Data {
+    /// A segment.
+    Segment(Arc<Segment>),
+    /// What the extension's own tables read; the extension has all tables.
+    Extension(Arc<dyn Any + Send + Sync>),
+}
+
+/// A session on a segment, or on what an extension has in its place.
 pub(super) struct SegmentContext {
-    /// `None` on a history.
-    pub(super) segment: Option<Arc<Segment>>,
+    pub(super) data: Data,
     programs: &'static dyn Programs,
     options: Arc<dyn Options + Send + Sync>,
     digest: DigestFn,
-    /// `None` on a history.
+    /// `None` without a segment.
     activity: Option<Arc<ActivityLog>>,
     values: Mutex<Values>,
 }
@@ -86,15 +95,24 @@ impl fmt::Debug for SegmentContext {
     }
 }
 
+impl Data {
+    pub(super) fn segment(&self) -> Option<&Arc<Segment>> {
+        match self {
+            Self::Segment(segment) => Some(segment),
+            Self::Extension(_) => None,
+        }
+    }
+}
+
 impl SegmentContext {
     /// A new session.
     pub(super) fn new(
-        segment: Option<Arc<Segment>>,
+        data: Data,
         programs: &'static dyn Programs,
         options: Arc<dyn Options + Send + Sync>,
         digest: DigestFn,
     ) -> Self {
-        let activity = segment.clone().map(|segment| {
+        let activity = data.segment().cloned().map(|segment| {
             ActivityLog::new(SegmentSessions {
                 segment,
                 digest,
@@ -104,7 +122,7 @@ impl SegmentContext {
         Self {
             digest,
             activity,
-            segment,
+            data,
             programs,
             options,
             values: Mutex::new(Values {
@@ -137,9 +155,9 @@ impl SegmentContext {
 
     /// The kind of what is read, for messages.
     pub(super) fn source_kind(&self) -> &'static str {
-        match self.segment {
-            Some(_) => "a segment",
-            None => "a history",
+        match self.data {
+            Data::Segment(_) => "a segment",
+            Data::Extension(_) => "a history",
         }
     }
 
@@ -162,7 +180,7 @@ impl SegmentContext {
 
     /// A variable of performance_schema, from the segment.
     fn segment_variable(&self, name: &str) -> Option<String> {
-        let all = Snapshot::new(self.segment.clone()).variables(Series::default());
+        let all = Snapshot::new(self.data.segment().cloned()).variables(Series::default());
         all.into_iter().find(|v| v.name == name).map(|v| v.value)
     }
 }
@@ -187,7 +205,7 @@ impl SessionFacts for SegmentContext {
 
 impl Source for SegmentContext {
     fn segment(&self) -> Option<Arc<Segment>> {
-        self.segment.clone()
+        self.data.segment().cloned()
     }
 
     fn activity_log(&self) -> Option<&Arc<ActivityLog>> {
@@ -210,6 +228,13 @@ impl Source for SegmentContext {
 
     fn extension(&self) -> Option<&'static dyn Extension> {
         Some(self.programs)
+    }
+
+    fn extension_data(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        match &self.data {
+            Data::Segment(_) => None,
+            Data::Extension(data) => Some(data.clone()),
+        }
     }
 
     fn engine_version(&self) -> &str {

@@ -14,11 +14,10 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::memory;
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::session::SessionFacts as _;
-use tare_reader::Segment;
 use tare_rows::options::Options;
 use tare_store::{Client, Connection, Control, Databases};
 
-use super::context::{DigestFn, SegmentContext};
+use super::context::{Data, DigestFn, SegmentContext};
 use crate::explain::{self, Line};
 use crate::programs::{Programs, system_ddl_error};
 use crate::result::Rows;
@@ -70,19 +69,19 @@ impl Client for NoClient {
 }
 
 impl Evaluator {
-    /// Opens an evaluator; without a segment, `programs` has all tables. `options` are schema sys's. `digest` is for
+    /// Opens an evaluator. `options` are schema sys's. `digest` is for
     /// STATEMENT_DIGEST, and for samples of active sessions.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.
     pub fn open(
-        segment: Option<Arc<Segment>>,
+        data: Data,
         programs: &'static dyn Programs,
         options: Arc<dyn Options + Send + Sync>,
         digest: DigestFn,
     ) -> Result<Self> {
         tare_store::sqlite::configure();
-        let context = Arc::new(SegmentContext::new(segment, programs, options, digest));
+        let context = Arc::new(SegmentContext::new(data, programs, options, digest));
         let evaluation: Arc<dyn EvaluationContext> = context.clone();
         let control = Arc::new(Control::new(Arc::new(NoClient)));
         let databases = Arc::new(Databases::none());

@@ -9,5 +9,5 @@ mod evaluator;
 mod set;
 mod variables;
 
-pub use self::context::DigestFn;
+pub use self::context::{Data, DigestFn};
 pub use self::evaluator::{Evaluator, Outcome};

@@ -51,14 +51,16 @@ impl Evaluator {
             Some(value) => variable.checked(borrowed(value))?,
         };
         if let Some(action) = metric_action(variable.name) {
-            let segment = self.context.segment.as_deref();
+            let segment = self.context.data.segment().map(|segment| &**segment);
             if !act_on_metrics(segment, variable, &text, action)? {
                 self.context.warn(1105, STILL_ENABLED);
             }
             return Ok(());
         }
         match variable.name {
-            SAMPLE_AGE => set_sample_age(self.context.segment.as_deref(), &text),
+            SAMPLE_AGE => {
+                set_sample_age(self.context.data.segment().map(|segment| &**segment), &text)
+            }
             "last_insert_id" | "identity" => {
                 self.context.set_last_insert_id(text.parse().unwrap_or(0));
                 Ok(())
