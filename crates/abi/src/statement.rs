@@ -173,7 +173,7 @@ pub unsafe extern "C" fn tare_statement_prepared(
             }
             let text = text_of(text, length);
             match digest.as_ref() {
-                Some(digest) => statement.prepared(&text, &Digest { hash: digest.hash }),
+                Some(digest) => statement.prepared(&text, &Digest::of_hash(digest.hash)),
                 None => statement.text(&text),
             }
         });
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn tare_digest_of(
         // SAFETY: rule 6 (NULL, or writable).
         let digest = unsafe { digest.as_mut() }.ok_or_else(|| Failure::null("the digest"))?;
         // SAFETY: rule 5 (NULL, or a readable text).
-        digest.hash = Digest::of(&unsafe { text_of(text, length) }).hash;
+        digest.hash = Digest::of(&unsafe { text_of(text, length) }).hash();
         Ok(Outcome::Done)
     })
 }

@@ -26,7 +26,6 @@ pub struct Class {
     enabled: Option<bool>,
     is_untimed: bool,
     is_frequent: bool,
-    #[cfg_attr(not(feature = "instrument"), allow(dead_code))]
     pub(crate) number: Number,
 }
 
@@ -48,7 +47,6 @@ pub struct ClassNameError {
 static CREATED: Mutex<BTreeMap<(u8, &'static str), &'static Class>> = Mutex::new(BTreeMap::new());
 
 /// All classes that were created at run time.
-#[cfg(feature = "instrument")]
 pub(crate) fn created() -> Vec<&'static Class> {
     let classes = CREATED.lock().unwrap_or_else(PoisonError::into_inner);
     classes.values().copied().collect()

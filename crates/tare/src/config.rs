@@ -133,6 +133,9 @@ pub enum StartError {
         "this program was built without the feature `instrument` of crate tare; rebuild it with it"
     )]
     NotCompiledIn,
+    /// Tare records on Linux.
+    #[error("Tare records on Linux only; on this system the program runs without it")]
+    NotLinux,
     /// No memory or file for the segment.
     #[error(
         "cannot make a segment of {bytes} bytes of address space at {place}: {source}; {advice}"

@@ -64,37 +64,25 @@ pub mod metrics;
 mod modes;
 mod number;
 mod options;
+mod payload;
 #[cfg(feature = "tokio")]
 pub mod runtime;
 mod segment_file;
 mod source;
 
-#[cfg(not(feature = "instrument"))]
-mod absent;
-#[cfg(feature = "instrument")]
 pub mod digest;
-#[cfg(feature = "instrument")]
 mod engine;
 mod lock;
-#[cfg(feature = "instrument")]
 mod point;
 pub mod sync;
 
-#[cfg(not(feature = "instrument"))]
-pub use absent::{
-    descriptor, digest, error, failed_starts, file, follow_forks, idle, is_running, memory,
-    metadata, prepared, program, socket, stage, start, statement, stop, table, task, thread,
-    transaction, wait, watch_settings,
-};
 pub use class::{CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Rule, Sampling, Setting, StartError, Timer};
-#[cfg(feature = "instrument")]
 pub use engine::{
     descriptor, failed_starts, follow_forks, is_running, row_locks, settings,
     settings::watch_settings, start, stop,
 };
 pub use options::{OPTIONS, OptionError};
-#[cfg(feature = "instrument")]
 pub use point::{
     active, error, file, host_lock, idle, memory, metadata, prepared, program, socket, stage,
     statement, table, task, thread, transaction,
@@ -109,7 +97,6 @@ pub use tare_layout::object::{
 };
 pub use tare_layout::slot::Command;
 
-#[cfg(feature = "instrument")]
 pub mod wait {
     //! Waits: anything that a thread or a task stops for.
     pub use crate::point::task::wait::{WaitFuture, future};

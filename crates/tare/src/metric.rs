@@ -12,7 +12,6 @@ pub struct Metric {
     documentation: &'static str,
     kind: Type,
     enabled: bool,
-    #[cfg_attr(not(feature = "instrument"), allow(dead_code))]
     pub(crate) number: Number,
 }
 

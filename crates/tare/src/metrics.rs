@@ -25,10 +25,7 @@
 
 pub use tare_layout::metric::Type;
 
-#[cfg(not(feature = "instrument"))]
-pub use crate::absent::metric::{disable, enable, reset, reset_all};
 pub use crate::metric::{METRICS, Metric};
-#[cfg(feature = "instrument")]
 pub use crate::point::metric::{disable, enable, reset, reset_all};
 
 /// Adds to a set: `n` to its owner and one to `times`, and sets `one` to `n`.

@@ -1,5 +1,4 @@
 //! The number that a static (a class, a metric) has in the segment that records now.
-#![cfg_attr(not(feature = "instrument"), allow(dead_code))]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

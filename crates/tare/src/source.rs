@@ -34,7 +34,6 @@ impl Source {
     }
 
     /// Whether it is a place in Rust, and those count as unknown.
-    #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "nobody asks"))]
     pub(crate) fn is_none_of_hosts(self) -> bool {
         self.0 >> ADDRESS_BITS == 0 && ONLY_IN_C.load(Ordering::Relaxed)
     }

@@ -15,6 +15,14 @@ fn guards_are_of_no_size_and_do_nothing_when_dropped() {
     assert_eq!(size_of::<tare::transaction::Transaction>(), 0);
     assert_eq!(size_of::<tare::thread::ThreadSession>(), 0);
     assert_eq!(size_of::<tare::digest::Digest>(), 0);
+    assert_eq!(size_of::<tare::file::Instance>(), 0);
+    assert_eq!(size_of::<tare::socket::Instance>(), 0);
+    assert_eq!(size_of::<tare::table::Table>(), 0);
+    assert_eq!(size_of::<tare::table::Handle>(), 0);
+    assert_eq!(size_of::<tare::metadata::MetadataLock>(), 0);
+    assert_eq!(size_of::<tare::prepared::Prepared>(), 0);
+    assert_eq!(size_of::<tare::program::Call>(), 0);
+    assert_eq!(size_of::<tare::task::SessionPool>(), 0);
     assert!(!needs_drop::<tare::wait::Wait>());
     assert!(!needs_drop::<tare::statement::Statement>());
     assert!(!needs_drop::<tare::task::statement::Statement>());
@@ -23,6 +31,33 @@ fn guards_are_of_no_size_and_do_nothing_when_dropped() {
     assert!(!needs_drop::<tare::thread::ThreadSession>());
     assert!(!needs_drop::<tare::file::Instance>());
     assert!(!needs_drop::<tare::socket::Instance>());
+    assert!(!needs_drop::<tare::table::Table>());
+    assert!(!needs_drop::<tare::table::Handle>());
+    assert!(!needs_drop::<tare::metadata::MetadataLock>());
+    assert!(!needs_drop::<tare::prepared::Prepared>());
+    assert!(!needs_drop::<tare::program::Call>());
+    assert!(!needs_drop::<tare::task::SessionPool>());
+}
+
+/// A future in a session, or that is a wait, is as large as it is elsewhere.
+#[test]
+fn futures_are_as_large_as_the_host_s_own() {
+    tare::classes! {
+        static WORKER: Thread = "thread/absent/worker";
+        static LOCK: Mutex = "wait/synch/mutex/absent/LOCK";
+    }
+    let new = || std::future::ready(1_u64);
+    let session = tare::thread::ThreadSession::new(&WORKER);
+    let scope = tare::task::scope(session, new());
+    let branch = tare::task::branch(new());
+    let wait = tare::wait::future(&LOCK, tare::Operation::Lock, new());
+    for size in [
+        size_of_val(&scope),
+        size_of_val(&branch),
+        size_of_val(&wait),
+    ] {
+        assert_eq!(size, size_of_val(&new()));
+    }
 }
 
 #[test]

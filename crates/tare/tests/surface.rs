@@ -1,10 +1,11 @@
-//! The instrumented API is the same whether or not it is compiled in: this file compiles both ways,
-//! with every signature written out.
+//! The API is the same whether or not instrumentation is compiled in: both are one code, in which the feature
+//! selects only what is listed here. This file compiles both ways, and uses the API as hosts do.
 
 // This file is about signatures.
 #![allow(clippy::type_complexity)]
 
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tare::digest::Digest;
@@ -174,6 +175,38 @@ const _: () = {
     is_send::<tare::socket::Instance>();
     is_sync::<tare::socket::Instance>();
 };
+
+/// The places of the library that the feature `instrument` selects: the data of handles, the hash of digests, and
+/// inlining. No item that a host can name is among them.
+#[test]
+fn both_surfaces_are_one_code() {
+    let mut selected = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("the sources") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a source file");
+            let is_selected = text.lines().any(|line| {
+                let line = line.trim();
+                line.contains("feature = \"instrument\"")
+                    && !line.starts_with("//")
+                    && !line.starts_with("#[cfg(all(test")
+                    && !line.ends_with("inline)]")
+                    && !line.ends_with("inline(never))]")
+            });
+            if is_selected {
+                let name = path.file_name().expect("a name").to_owned();
+                selected.push(name.into_string().expect("UTF-8"));
+            }
+        }
+    }
+    selected.sort();
+    assert_eq!(selected, ["hash.rs", "payload.rs"]);
+}
 
 /// A host that uses everything, whether Tare runs or not.
 fn host() {

@@ -129,6 +129,14 @@ pub fn floor(_: &Objects, n: usize) {
     }
 }
 
+/// An empty loop that passes a text on.
+#[cfg(not(feature = "instrument"))]
+pub fn floor_text(_: &Objects, n: usize) {
+    for _ in 0..n {
+        black_box(TEXT);
+    }
+}
+
 /// A wait that ends at once.
 pub fn event(_: &Objects, n: usize) {
     for i in 0..n {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+#[cfg(feature = "instrument")]
 use sha2::{Digest as _, Sha256};
 
 /// MySQL's default `max_digest_length`: bytes of stored normalised text.
@@ -11,23 +12,42 @@ pub const MAX_DIGEST_LENGTH: usize = 1024;
 /// its token numbers and so differs).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest {
-    /// The 32 bytes of the hash.
-    pub hash: [u8; 32],
+    #[cfg(feature = "instrument")]
+    hash: [u8; 32],
 }
 
 impl Digest {
     /// The digest of a text that [`normalize`](super::normalize) wrote.
     pub fn of_normalized(text: &[u8]) -> Self {
+        let _ = text;
         Self {
+            #[cfg(feature = "instrument")]
             hash: Sha256::digest(text).into(),
         }
+    }
+
+    /// The digest with these bytes, which another one [had](Self::hash).
+    pub const fn of_hash(hash: [u8; 32]) -> Self {
+        let _ = hash;
+        Self {
+            #[cfg(feature = "instrument")]
+            hash,
+        }
+    }
+
+    /// The 32 bytes of the hash; zeroes when instrumentation is not compiled in.
+    pub const fn hash(&self) -> [u8; 32] {
+        #[cfg(feature = "instrument")]
+        return self.hash;
+        #[cfg(not(feature = "instrument"))]
+        [0; 32]
     }
 }
 
 /// 64 hexadecimal digits, as in the column DIGEST.
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.hash
+        self.hash()
             .iter()
             .try_for_each(|byte| write!(formatter, "{byte:02x}"))
     }
@@ -98,7 +118,7 @@ fn half(bytes: &[u8]) -> u64 {
     u64::from(u32::from_le_bytes(half))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "instrument"))]
 mod tests {
     use std::collections::HashSet;
 

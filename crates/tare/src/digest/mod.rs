@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use crate::payload::IS_COMPILED_IN;
+
 mod hash;
 mod keywords;
 mod normalize;
@@ -12,7 +14,7 @@ mod positions;
 mod statements;
 mod tokens;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "instrument"))]
 mod tests;
 
 /// The text from which the digest of a prepared statement is computed: a verb (`EXECUTE`, and so on),
@@ -27,6 +29,9 @@ pub(crate) fn with_verb<'t>(verb: &str, text: &'t str) -> Cow<'t, str> {
 /// The digest of a statement in hexadecimal digits, and its text, for STATEMENT_DIGEST. `None`: Tare was built without
 /// instrumentation. `retains_positions`: as in [`Rules`].
 pub fn hash_and_text(statement: &str, retains_positions: bool) -> Option<(String, String)> {
+    if !IS_COMPILED_IN {
+        return None;
+    }
     let mut text = Vec::new();
     let rules = Rules { retains_positions };
     normalize_by(rules, statement.as_bytes(), MAX_DIGEST_LENGTH, &mut text);

@@ -11,6 +11,7 @@ use tare_layout::object::target;
 use super::hot::{ACTIVE, local};
 use super::local::Local;
 use super::running::NOW;
+use crate::payload::IS_COMPILED_IN;
 
 classes! {
     /// Statements at the level active, of all kinds. Only their number, time and errors are counted.
@@ -23,6 +24,9 @@ pub(crate) const KEY: u64 = 1;
 /// The local, if waits are kept and not counted.
 #[inline(always)]
 pub(crate) fn local_of_moments<'a>() -> Option<&'a Local> {
+    if !IS_COMPILED_IN {
+        return None;
+    }
     match NOW.waits.load(Ordering::Relaxed) == ACTIVE {
         true => local(),
         false => None,

@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 use std::time::Duration;
 
 use tare_layout::control::Timer;
@@ -29,6 +30,7 @@ static CALIBRATION: OnceLock<Calibration> = OnceLock::new();
 
 /// How long the counter is compared with the system's clock. Both ends are known to some 50 ns, so that
 /// 5 ms give the frequency to 20 in a million, less than the drift of a crystal.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 const CALIBRATION_TIME: Duration = Duration::from_millis(5);
 
 /// Now, in ticks.
@@ -110,7 +112,7 @@ pub fn unix_ns() -> u64 {
 
 /// Seconds since boot, as those of a process's start.
 pub fn boot_s() -> u32 {
-    (clock_ns(libc::CLOCK_BOOTTIME) / 1_000_000_000) as u32
+    (clock_ns(super::system::BOOT_CLOCK) / 1_000_000_000) as u32
 }
 
 fn clock_ns(clock: libc::clockid_t) -> u64 {

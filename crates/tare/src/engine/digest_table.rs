@@ -583,5 +583,6 @@ impl Engine {
 
 /// Word `i` of a digest's hash, as the segment stores it.
 pub(super) fn hash_word(digest: &Digest, i: usize) -> u64 {
-    u64::from_le_bytes(std::array::from_fn(|j| digest.hash[8 * i + j]))
+    let hash = digest.hash();
+    u64::from_le_bytes(std::array::from_fn(|j| hash[8 * i + j]))
 }

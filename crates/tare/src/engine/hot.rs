@@ -11,7 +11,9 @@ use super::draws::Draws;
 use super::local::Local;
 use super::running::{self, NOW, count_pending, engine};
 use super::state::Engine;
+use super::system;
 use crate::class::Class;
+use crate::payload::IS_COMPILED_IN;
 
 /// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -190,12 +192,18 @@ pub(crate) const ACTIVE: u32 = u32::MAX - 1;
 /// level `active`.
 #[inline(always)]
 pub(crate) fn activity<'a>() -> Option<&'a Activity> {
+    if !IS_COMPILED_IN {
+        return None;
+    }
     // SAFETY: null, or in the slot of the thread's local, whose segment the local keeps mapped.
     HOT.with(|hot| unsafe { hot.activity.get().as_ref() })
 }
 
 #[inline(always)]
 fn local_under<'a>(word: &AtomicU32) -> Option<&'a Local> {
+    if !IS_COMPILED_IN {
+        return None;
+    }
     match word.load(Ordering::Relaxed) {
         0 => None,
         generation => local_in(generation),
@@ -205,6 +213,9 @@ fn local_under<'a>(word: &AtomicU32) -> Option<&'a Local> {
 /// The local under the value of such a word, which is not 0.
 #[inline(always)]
 pub(crate) fn local_in<'a>(generation: u32) -> Option<&'a Local> {
+    if !IS_COMPILED_IN {
+        return None;
+    }
     HOT.with(|hot| {
         if hot.generation.get() == generation {
             // SAFETY: generation equal to the running one means `local` was set with it and
@@ -228,6 +239,9 @@ pub(crate) enum NoLocal {
 /// If it is not, call [`local_of_memory`].
 #[inline(always)]
 pub(crate) fn memory_fast<'a>() -> (u32, Option<&'a Local>) {
+    if !IS_COMPILED_IN {
+        return (0, None);
+    }
     let generation = NOW.memory.load(Ordering::Relaxed);
     let local = HOT.with(|hot| {
         let is_attached = generation != 0 && hot.generation.get() == generation;
@@ -284,6 +298,9 @@ pub(crate) fn local_of_memory<'a>(
 /// The local, if the thread is attached already: for the end of events.
 #[inline(always)]
 pub(crate) fn attached<'a>() -> Option<&'a Local> {
+    if !IS_COMPILED_IN {
+        return None;
+    }
     let generation = NOW.generation.load(Ordering::Relaxed);
     HOT.with(|hot| match hot.generation.get() == generation {
         // SAFETY: as in `local`. While no engine runs, NOW's generation is 0; if the thread's is 0,
@@ -297,6 +314,9 @@ pub(crate) fn attached<'a>() -> Option<&'a Local> {
 /// may have been stopped since; then no reader reads what is written there.
 #[inline(always)]
 pub(crate) fn still<'a>(local: *const Local, key: u64) -> Option<&'a Local> {
+    if !IS_COMPILED_IN {
+        return None;
+    }
     let same = HOT.with(|hot| hot.local.get() == local);
     // SAFETY: it is the thread's, which retains it until it gets another one or leaves.
     same.then(|| unsafe { &*local })
@@ -306,6 +326,9 @@ pub(crate) fn still<'a>(local: *const Local, key: u64) -> Option<&'a Local> {
 /// Calls `end` with the engine of this generation, if it still runs: for the end of an object, which is
 /// no event, and may happen on a thread without a slot.
 pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&Engine)) {
+    if !IS_COMPILED_IN {
+        return;
+    }
     if generation == 0 || NOW.generation.load(Ordering::Relaxed) != generation {
         return;
     }
@@ -331,6 +354,9 @@ pub(crate) fn with_running<T>(work: impl FnOnce(&Engine) -> T) -> Option<T> {
 
 /// Calls `work` with the engine that records now, if one does.
 pub(crate) fn with(work: impl FnOnce(&Engine)) {
+    if !IS_COMPILED_IN {
+        return;
+    }
     let _busy = busy();
     if let Some(local) = attached() {
         count_pending(&local.engine);
@@ -528,6 +554,9 @@ pub(crate) fn renumber_in_child(os_id: u64) {
 
 /// Sets the thread's class and parent, for when it attaches.
 pub(crate) fn prepare(class: &'static Class, parent: u64) {
+    if !IS_COMPILED_IN {
+        return;
+    }
     HOT.with(|hot| {
         hot.class.set(Some(class));
         hot.parent.set(parent);
@@ -555,10 +584,7 @@ pub(crate) fn set_of_host(place: *mut ()) {
 pub(crate) fn os_thread_id() -> u64 {
     HOT.with(|hot| {
         if hot.os_id.get() == 0 {
-            // Not libc::gettid: std has a weak reference to that, which is null in a program without shared
-            // libraries. SAFETY: the call has no preconditions.
-            hot.os_id
-                .set(unsafe { libc::syscall(libc::SYS_gettid) } as u32);
+            hot.os_id.set(system::thread_id());
         }
         u64::from(hot.os_id.get())
     })

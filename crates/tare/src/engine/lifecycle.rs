@@ -12,6 +12,7 @@ use super::running::{ENGINE, NOW};
 use super::state::Engine;
 use super::{clock, hot, running, settings};
 use crate::config::{Config, StartError};
+use crate::payload::IS_COMPILED_IN;
 
 /// The last generation given; 16 bits are used, see [`Class`](crate::class::Class).
 static LAST_GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -30,6 +31,12 @@ static FOLLOWS_FORKS: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// [`StartError`]; the host continues without Tare, and [`failed_starts`] counts it.
 pub fn start(config: Config) -> Result<(), StartError> {
+    if !IS_COMPILED_IN {
+        return Err(StartError::NotCompiledIn);
+    }
+    if !cfg!(target_os = "linux") {
+        return Err(StartError::NotLinux);
+    }
     let _busy = hot::busy();
     let mut current = ENGINE.lock();
     if current.is_some() {
@@ -69,6 +76,9 @@ fn next_generation() -> u32 {
 /// one has, a segment in memory is gone, also for readers that are attached; one in a file remains, and so does
 /// one of [many processes](Config::many_processes).
 pub fn stop() {
+    if !IS_COMPILED_IN {
+        return;
+    }
     let _busy = hot::busy();
     let mut current = ENGINE.lock();
     running::record(0);
@@ -80,7 +90,7 @@ pub fn stop() {
 
 /// Whether Tare records.
 pub fn is_running() -> bool {
-    NOW.generation.load(Ordering::Relaxed) != 0
+    IS_COMPILED_IN && NOW.generation.load(Ordering::Relaxed) != 0
 }
 
 /// How often [`start`] failed in this process.
@@ -93,6 +103,10 @@ pub fn failed_starts() -> u64 {
 /// # Errors
 /// When Tare does not run, or no descriptor is left.
 pub fn descriptor() -> std::io::Result<OwnedFd> {
+    if !IS_COMPILED_IN {
+        let message = "built without the feature `instrument`";
+        return Err(std::io::Error::new(std::io::ErrorKind::NotFound, message));
+    }
     let _busy = hot::busy();
     match ENGINE.lock().as_ref() {
         Some(engine) => engine.mapping.descriptor().try_clone(),
@@ -106,7 +120,7 @@ pub fn descriptor() -> std::io::Result<OwnedFd> {
 /// Whether from now on, when this process forks while it has a single thread, Tare continues in the
 /// child, and the parent no longer records: for servers that put themselves into the background.
 pub fn follow_forks(follow: bool) {
-    if FOLLOWS_FORKS.load(Ordering::Relaxed) != follow {
+    if IS_COMPILED_IN && FOLLOWS_FORKS.load(Ordering::Relaxed) != follow {
         FOLLOWS_FORKS.store(follow, Ordering::Relaxed);
     }
 }

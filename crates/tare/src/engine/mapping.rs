@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Mutex;
 
+use super::system;
 use crate::segment_file::check_segment_path;
 
 /// A mapped segment.
@@ -33,18 +34,8 @@ impl Mapping {
     /// A segment in anonymous memory that others open through /proc/PID/fd. It is sealed: no other
     /// process can change its size.
     pub fn memory(bytes: usize) -> io::Result<Self> {
-        // SAFETY: the name is a C string; a failure is a negative number, checked below.
-        let fd = unsafe {
-            libc::memfd_create(
-                c"tare".as_ptr(),
-                libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
-            )
-        };
-        let mapping = Self::of_descriptor(fd, bytes)?;
-        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-        // SAFETY: fcntl on a descriptor we own. A kernel without seals leaves it unsealed, which
-        // costs only the protection.
-        unsafe { libc::fcntl(mapping.file.as_raw_fd(), libc::F_ADD_SEALS, seals) };
+        let mapping = Self::of_descriptor(system::new_memory_file(), bytes)?;
+        system::seal(mapping.file.as_raw_fd());
         Ok(mapping)
     }
 
@@ -92,8 +83,8 @@ impl Mapping {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the range just mapped. If it stays in core dumps after a failure, no harm is done.
-        unsafe { libc::madvise(base, bytes, libc::MADV_DONTDUMP) };
+        // SAFETY: the range just mapped.
+        unsafe { system::leave_out_of_dumps(base, bytes) };
         Ok(Self {
             base: base.cast(),
             bytes,
@@ -114,9 +105,7 @@ impl Mapping {
     /// Returns the pages of an ended memory segment to the system. (A file keeps them, to be read
     /// later.)
     pub fn discard(&self) {
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: fallocate on a descriptor we own; pages read as zero from then on.
-        unsafe { libc::fallocate(self.file.as_raw_fd(), mode, 0, self.bytes as libc::off_t) };
+        system::free_pages(self.file.as_raw_fd(), self.bytes);
     }
 }
 

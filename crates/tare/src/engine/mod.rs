@@ -56,6 +56,7 @@ mod slot;
 mod source_index;
 mod sources;
 pub(crate) mod state;
+mod system;
 pub(crate) mod task;
 mod times;
 mod tree;

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
 use std::panic::AssertUnwindSafe;
 
-use super::hot;
+use super::{hot, system};
 
 /// Runs `work` on a thread of Tare's own, which receives no signals of the host and is invisible to
 /// readers. It is created without std, which first allocates memory on a new thread, and so would give
@@ -47,11 +47,9 @@ type Work = (&'static CStr, Box<dyn FnOnce() + Send>);
 
 extern "C" fn run(work: *mut c_void) -> *mut c_void {
     hot::exclude_thread();
-    // SAFETY: `start` created it for this thread only. The name has at most 15 bytes, or the thread
-    // gets none.
+    // SAFETY: `start` created it for this thread only.
     let (name, work) = unsafe { *Box::from_raw(work.cast::<Work>()) };
-    // SAFETY: the calling thread's.
-    unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
+    system::set_thread_name(name);
     // A panic ends only this thread.
     let _ = std::panic::catch_unwind(AssertUnwindSafe(work));
     std::ptr::null_mut()

@@ -15,9 +15,10 @@ use tare_layout::row_lock::{NOT_SERVING, SERVING, Side};
 use tare_layout::shared::Lost;
 
 use super::running::{NOW, engine};
-use super::settings::{sleep, wake};
 use super::state::Engine;
+use super::system::{sleep, wake};
 use super::{hot, own_thread};
+use crate::payload::IS_COMPILED_IN;
 
 /// The host's function that writes its locks and waits into the sheet.
 pub type RowLockSource = fn(&mut Sheet<'_>);
@@ -165,7 +166,7 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 /// Starts the thread that answers readers with what `source` writes. It takes no signals. Call this once the
 /// host no longer forks.
 pub fn serve(source: RowLockSource) {
-    if STARTED.swap(true, Ordering::Relaxed) {
+    if !IS_COMPILED_IN || STARTED.swap(true, Ordering::Relaxed) {
         return;
     }
     let running = {

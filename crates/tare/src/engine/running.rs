@@ -11,6 +11,7 @@ use super::state::Engine;
 use crate::lock::PlainMutex;
 use crate::lock::mutex::RawMutex;
 use crate::lock::point::Absent;
+use crate::payload::IS_COMPILED_IN;
 
 /// The generation that records now, for all points and for each kind of point. The words share a cache
 /// line, and a disabled point reads only one of them.
@@ -116,6 +117,9 @@ pub(crate) fn pin() {
 /// The engine that is [`pin`]ned, if it records now.
 #[inline]
 pub(crate) fn pinned() -> Option<&'static Engine> {
+    if !IS_COMPILED_IN {
+        return None;
+    }
     // SAFETY: null, or leaked by `pin`.
     let engine: &Engine = unsafe { PINNED.load(Ordering::Acquire).as_ref() }?;
     (engine.generation() == NOW.generation.load(Ordering::Relaxed)).then_some(engine)

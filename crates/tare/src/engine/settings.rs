@@ -16,8 +16,10 @@ use tare_layout::sampling::{GROUPS, STAGE, TRANSACTION, WAIT};
 
 use super::running::{self, NOW, engine};
 use super::state::{Engine, lock};
+use super::system::{self, sleep, wake};
 use super::windows::{Rates, Windows};
 use super::{clock, hot, own_thread};
+use crate::payload::IS_COMPILED_IN;
 
 /// Kinds of which at least one instrument is counted, and whether the state of threads is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +94,9 @@ static WATCHES: AtomicBool = AtomicBool::new(false);
 /// Calls `follower` with the active kinds: now and whenever they change. Changes by readers arrive once
 /// [`watch`] has been called.
 pub fn follow(follower: Follower) {
+    if !IS_COMPILED_IN {
+        return;
+    }
     FOLLOWER.store(follower as *mut (), Ordering::Release);
     hot::with(report_active);
 }
@@ -99,6 +104,9 @@ pub fn follow(follower: Follower) {
 /// Starts the thread that waits for readers' changes, once. It takes no signals and sleeps in a futex;
 /// a child of fork does not have it.
 pub fn watch() {
+    if !IS_COMPILED_IN {
+        return;
+    }
     // Read first: each of a host's threads may call this.
     if FOLLOWER.load(Ordering::Acquire).is_null()
         || WATCHES.load(Ordering::Relaxed)
@@ -131,6 +139,9 @@ pub fn watch() {
 /// classes ([`classes!`](crate::classes)): the first event of any other class registers it, and is not
 /// recorded while its entire kind is off.
 pub fn watch_settings() {
+    if !IS_COMPILED_IN {
+        return;
+    }
     let nothing_more: Follower = |_, _| {};
     let (none, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);
     let follower = nothing_more as *mut ();
@@ -291,9 +302,8 @@ fn active(engine: &Engine) -> Active {
 }
 
 fn wait_for_changes(engine: &Arc<Engine>) {
-    // A window that opens late closes late; by default the system adds 50 µs to both.
-    // SAFETY: the calling thread's own timers.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    // A window that opens late closes late.
+    system::expire_timers_in_time();
     let mut following = ChangeFollower::begin(engine, true);
     while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation() {
         let changes = engine.view.control().changes.load(Ordering::SeqCst);
@@ -384,6 +394,9 @@ pub struct ManualWindows {
 impl ManualWindows {
     /// Replaces the thread that follows changes; `None` if there is one, or Tare does not run.
     pub fn begin() -> Option<Self> {
+        if !IS_COMPILED_IN {
+            return None;
+        }
         let (none, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);
         let nothing_more: Follower = |_, _| {};
         let _ =
@@ -415,35 +428,6 @@ impl Drop for ManualWindows {
         let control = self.engine.view.control();
         control.host.fetch_and(!host::FOLLOWS, Ordering::SeqCst);
     }
-}
-
-/// Sleeps while the word, which readers have mapped too, is `expected`, or until the timeout. May wake
-/// for no reason.
-pub(super) fn sleep(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
-    let timeout = timeout_ns.map(|ns| libc::timespec {
-        tv_sec: (ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-    });
-    let timeout = timeout
-        .as_ref()
-        .map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the word and the time are valid for the call; after an error the caller reads the word
-    // again.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT,
-            expected,
-            timeout,
-        )
-    };
-}
-
-/// Wakes the threads that sleep on the word.
-pub(super) fn wake(word: &AtomicU32) {
-    // SAFETY: the kernel only uses the address as a key.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
 #[cfg(test)]

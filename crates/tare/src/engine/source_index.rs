@@ -150,10 +150,13 @@ impl Text<'_> {
             file: file.to_string_lossy(),
             line,
             // These are never written.
-            is_fixed: is_of_program(address, |flags| flags & libc::PF_W == 0),
+            is_fixed: is_of_program(address, |flags| flags & WRITABLE == 0),
         })
     }
 }
+
+/// The flag of a segment that is writable: ELF's PF_W.
+const WRITABLE: u32 = 2;
 
 /// Whether an address is in the program's own image, in a segment with such flags: libraries come and
 /// go, the image stays.

@@ -10,6 +10,7 @@ use tare_layout::slot::{STATEMENT_DEPTH, TASK_STATEMENTS, TASK_WAIT_BIT, TASK_WA
 use super::hot::local_in;
 use super::local::Local;
 use super::running::NOW;
+use crate::payload::IS_COMPILED_IN;
 
 /// A statement of a task in which others are nested, in one word: bits 16-63 its event id (0 = none), bits 8-15
 /// the depth of a statement that is nested in it, bits 0-7 its record.
@@ -71,6 +72,9 @@ impl Home {
     /// that in which the event began.
     #[inline(always)]
     pub fn local<'a>(self) -> Option<&'a Local> {
+        if !IS_COMPILED_IN {
+            return None;
+        }
         let generation = (self.key >> 32) as u32;
         match NOW.generation.load(Ordering::Relaxed) == generation {
             true => local_in(generation),

@@ -6,6 +6,8 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use super::system;
+
 /// What the processes share beside the segment.
 pub struct Tree {
     shared: NonNull<Shared>,
@@ -77,10 +79,7 @@ impl Tree {
                     attributes.as_mut_ptr(),
                     libc::PTHREAD_PROCESS_SHARED,
                 ),
-                libc::pthread_mutexattr_setrobust(
-                    attributes.as_mut_ptr(),
-                    libc::PTHREAD_MUTEX_ROBUST,
-                ),
+                system::set_robust(attributes.as_mut_ptr()),
                 libc::pthread_mutexattr_settype(
                     attributes.as_mut_ptr(),
                     libc::PTHREAD_MUTEX_RECURSIVE,
@@ -111,14 +110,14 @@ impl Tree {
                 }
                 None => {
                     let end = end_of_wait(libc::CLOCK_REALTIME);
-                    libc::pthread_mutex_timedlock(self.mutex(), &raw const end)
+                    system::pthread_mutex_timedlock(self.mutex(), &raw const end)
                 }
             }
         };
         let owner_died = result == libc::EOWNERDEAD;
         if owner_died {
             // SAFETY: locked above. If this process dies before it unlocks, the next one learns of it again.
-            unsafe { libc::pthread_mutex_consistent(self.mutex()) };
+            unsafe { system::pthread_mutex_consistent(self.mutex()) };
         }
         (result == 0 || owner_died).then_some((Exclusive { tree: self }, owner_died))
     }

@@ -6,6 +6,7 @@ use crate::class::Class;
 use crate::engine::hot;
 use crate::engine::running::NOW;
 use crate::number::NO_NUMBER;
+use crate::payload::IS_COMPILED_IN;
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 
@@ -15,6 +16,9 @@ impl Class {
     /// and has no space for the class, so that its events are not counted.
     #[inline]
     pub fn register(&self) -> bool {
+        if !IS_COMPILED_IN {
+            return true;
+        }
         let generation = NOW.generation.load(Ordering::Relaxed);
         let number = self.number.get(generation);
         let number = number.or_else(|| hot::with_running(|engine| engine.register(self)));

@@ -6,6 +6,7 @@ use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
+use crate::payload::Payload;
 use crate::source::Source;
 use tare_layout::event::Operation;
 
@@ -19,7 +20,10 @@ use tare_layout::event::Operation;
 /// wait.bytes(4096);
 /// ```
 #[derive(Debug)]
-pub struct Instance {
+pub struct Instance(Payload<File>);
+
+#[derive(Debug)]
+struct File {
     class: &'static Class,
     path: Box<str>,
     /// Generation (bits 32-63) and id (bits 0-31).
@@ -28,24 +32,29 @@ pub struct Instance {
 
 impl Instance {
     /// A file is open under this name; dropped = closed.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn open(class: &'static Class, path: &str) -> Self {
-        let instance = Self {
-            class,
-            path: path.into(),
-            id: AtomicU64::new(0),
-        };
-        if let Some(local) = local() {
-            instance.id(local);
-        }
-        instance
+        Self(Payload::new(|| {
+            let file = File {
+                class,
+                path: path.into(),
+                id: AtomicU64::new(0),
+            };
+            if let Some(local) = local() {
+                file.id(local);
+            }
+            file
+        }))
     }
 
     /// The file of this name was deleted: its figures are removed.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn deleted(class: &'static Class, path: &str) {
         hot::with(|engine| engine.delete_file(engine.number(class), path));
     }
 
     /// A file was renamed.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn renamed(class: &'static Class, from: &str, to: &str) {
         hot::with(|engine| engine.rename_file(engine.number(class), from, to));
     }
@@ -54,38 +63,50 @@ impl Instance {
     #[inline]
     #[track_caller]
     pub fn wait(&self, operation: Operation) -> Wait {
-        self.begin::<false>(self.class, operation, Source::here())
+        self.begin::<false>(None, operation, Source::here())
     }
 
     /// The same, for a host that passes the place in its source.
     #[inline]
     pub fn wait_at(&self, operation: Operation, source: Source) -> Wait {
-        self.begin::<true>(self.class, operation, source)
+        self.begin::<true>(None, operation, source)
     }
 
     /// Begins an operation on the file that its class does not count, but another one of kind File.
     #[inline]
     #[track_caller]
     pub fn wait_as(&self, class: &Class, operation: Operation) -> Wait {
-        self.begin::<false>(class, operation, Source::here())
+        self.begin::<false>(Some(class), operation, Source::here())
     }
 
     #[inline(always)]
     fn begin<const HOST_CALLS: bool>(
         &self,
-        class: &Class,
+        class: Option<&Class>,
         operation: Operation,
         source: Source,
     ) -> Wait {
+        let Some(file) = self.0.get() else {
+            return Wait::NONE;
+        };
+        let class = class.unwrap_or(file.class);
         wait::start_on::<HOST_CALLS>(class, operation, Start::Now, source, |local| {
-            (u64::from(self.id(local)), 0xff)
+            (u64::from(file.id(local)), 0xff)
         })
     }
 
+    /// Its id in the segment that records now, 0 = none.
+    #[inline]
+    pub(super) fn id(&self, local: &Local) -> u32 {
+        self.0.get().map_or(0, |file| file.id(local))
+    }
+}
+
+impl File {
     /// The id in the segment that records now. A file that was opened before Tare started gets one at
     /// its first operation.
     #[inline]
-    pub(super) fn id(&self, local: &Local) -> u32 {
+    fn id(&self, local: &Local) -> u32 {
         let id = self.id.load(Ordering::Relaxed);
         if id >> 32 == local.key >> 32 {
             return id as u32;
@@ -108,7 +129,7 @@ impl Instance {
     }
 }
 
-impl Drop for Instance {
+impl Drop for File {
     fn drop(&mut self) {
         let id = *self.id.get_mut();
         if id as u32 != 0 {

@@ -21,6 +21,7 @@ use crate::engine::local::{Local, is_event};
 use crate::engine::running::{self, NOW, pinned};
 use crate::engine::state::Engine;
 use crate::lock::point::LockMode;
+use crate::payload::IS_COMPILED_IN;
 use crate::source::Source;
 
 /// A host's lock: the numbers of its class and of its instance (0 = none) in the segment that records
@@ -45,7 +46,8 @@ pub fn class_number(class: &Class) -> u16 {
 /// False while the class is off, and outside of the windows of sampling.
 #[inline]
 pub fn is_observed(class: u16) -> bool {
-    NOW.waits.load(Ordering::Relaxed) != 0
+    IS_COMPILED_IN
+        && NOW.waits.load(Ordering::Relaxed) != 0
         && with(|engine| engine.is_active(class)).unwrap_or(false)
 }
 
@@ -335,6 +337,9 @@ pub fn take_by_class(
     quick: impl FnOnce() -> bool,
     slow: impl FnOnce() -> bool,
 ) -> bool {
+    if !IS_COMPILED_IN {
+        return quick() || slow();
+    }
     let Some(local) = local_of_waits() else {
         return quick() || take_uncounted(class, operation, slow);
     };

@@ -4,6 +4,7 @@
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::clock;
+use crate::payload::IS_COMPILED_IN;
 use crate::source::Source;
 use tare_layout::event::Operation;
 
@@ -23,5 +24,8 @@ pub fn start_at(class: &Class, source: Source) -> Wait {
 /// The present moment, for [`statement::start_since`](crate::statement::start_since).
 #[inline]
 pub fn now() -> u64 {
-    clock::now()
+    match IS_COMPILED_IN {
+        true => clock::now(),
+        false => 0,
+    }
 }

@@ -14,6 +14,7 @@ use crate::engine::hot::{self, NoLocal, local, local_of_memory, memory_fast};
 use crate::engine::local::Local;
 use crate::engine::running::{self, NOW};
 use crate::engine::state::Engine;
+use crate::payload::{IS_COMPILED_IN, Payload};
 use tare_layout::Kind;
 
 /// An allocator that counts the allocations of another one.
@@ -28,13 +29,30 @@ use tare_layout::Kind;
 #[derive(Debug)]
 pub struct Tracked<A> {
     inner: A,
-    class: &'static Class,
+    class: Payload<&'static Class>,
 }
 
 impl<A> Tracked<A> {
+    #[inline(always)]
+    fn count_allocated(&self, bytes: usize) {
+        if let Some(class) = self.class.get() {
+            allocated(class, bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn count_freed(&self, bytes: usize) {
+        if let Some(class) = self.class.get() {
+            freed(class, bytes);
+        }
+    }
+
     /// Counts what `inner` allocates under `class`.
     pub const fn new(inner: A, class: &'static Class) -> Self {
-        Self { inner, class }
+        Self {
+            inner,
+            class: Payload::of(class),
+        }
     }
 }
 
@@ -46,7 +64,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
         // SAFETY: the caller keeps the rules of `GlobalAlloc`, which are those of `inner`.
         let place = unsafe { self.inner.alloc(layout) };
         if !place.is_null() {
-            allocated(self.class, layout.size());
+            self.count_allocated(layout.size());
         }
         place
     }
@@ -55,7 +73,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         // SAFETY: as above.
         unsafe { self.inner.dealloc(place, layout) };
-        freed(self.class, layout.size());
+        self.count_freed(layout.size());
     }
 
     #[inline]
@@ -63,7 +81,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
         // SAFETY: as above.
         let place = unsafe { self.inner.alloc_zeroed(layout) };
         if !place.is_null() {
-            allocated(self.class, layout.size());
+            self.count_allocated(layout.size());
         }
         place
     }
@@ -73,8 +91,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
         // SAFETY: as above.
         let moved = unsafe { self.inner.realloc(place, layout, size) };
         if !moved.is_null() {
-            freed(self.class, layout.size());
-            allocated(self.class, size);
+            self.count_freed(layout.size());
+            self.count_allocated(size);
         }
         moved
     }
@@ -85,6 +103,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
 /// call must be made.
 #[inline]
 pub fn is_counted(class: &Class) -> bool {
+    if !IS_COMPILED_IN {
+        return false;
+    }
     if NOW.memory.load(Ordering::Relaxed) == 0 {
         return NOW.generation.load(Ordering::Relaxed) == 0;
     }
@@ -133,6 +154,9 @@ pub fn allocated(class: &Class, bytes: usize) -> bool {
 /// sampled, one in N allocations below 4 KiB is drawn, and counts as N.
 #[inline(always)]
 pub fn allocated_as(number: u16, bytes: usize) -> u16 {
+    if !IS_COMPILED_IN {
+        return 0;
+    }
     let n = NOW.weights[MEMORY].load(Ordering::Relaxed);
     if n == 1 || bytes >= LARGE {
         return u16::from(count_allocation(number, Block::one(bytes)));
@@ -149,6 +173,9 @@ pub fn allocated_as(number: u16, bytes: usize) -> u16 {
 /// [`allocated_as`].
 #[inline(always)]
 pub fn try_allocate_fast(number: u16, bytes: usize) -> Option<u16> {
+    if !IS_COMPILED_IN {
+        return Some(0);
+    }
     let n = NOW.weights[MEMORY].load(Ordering::Relaxed);
     if n != 1 && bytes < LARGE {
         return hot::try_skip(n).then_some(0);
@@ -182,7 +209,7 @@ pub fn try_free_fast(number: u16, bytes: usize) -> bool {
 /// returned 0.
 #[inline(always)]
 pub fn is_sampled() -> bool {
-    NOW.weights[MEMORY].load(Ordering::Relaxed) != 1
+    IS_COMPILED_IN && NOW.weights[MEMORY].load(Ordering::Relaxed) != 1
 }
 
 #[inline(never)]

@@ -10,6 +10,7 @@ use super::wait::{self, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local_of_objects};
 use crate::engine::local::Local;
+use crate::payload::Payload;
 use crate::source::Source;
 use tare_layout::event::Operation;
 use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
@@ -29,7 +30,10 @@ use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
 /// lock.granted(LockType::Exclusive, LockDuration::Statement);
 /// ```
 #[derive(Debug)]
-pub struct MetadataLock {
+pub struct MetadataLock(Payload<Lock>);
+
+#[derive(Debug)]
+struct Lock {
     class: &'static Class,
     on: Namespace,
     schema: Box<str>,
@@ -47,9 +51,9 @@ pub struct MetadataLock {
 
 // SAFETY: the pointer is to atomics in a segment, and is only used through a local that keeps that
 // segment mapped.
-unsafe impl Send for MetadataLock {}
+unsafe impl Send for Lock {}
 // SAFETY: as above.
-unsafe impl Sync for MetadataLock {}
+unsafe impl Sync for Lock {}
 
 /// Whether locks of this class are recorded now: for hosts that prepare data only for Tare.
 #[inline(always)]
@@ -65,22 +69,14 @@ fn is_recorded_in(local: &Local, class: &Class) -> bool {
 impl MetadataLock {
     /// A lock on an object, not held. Empty texts are NULL in the table. SOURCE is the caller's place,
     /// unless [`MetadataLock::source`] sets another.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     #[track_caller]
     pub fn new(class: &'static Class, on: Namespace, schema: &str, name: &str) -> Self {
-        Self {
-            class,
-            on,
-            schema: schema.into(),
-            name: name.into(),
-            column: Box::default(),
-            source: Source::here(),
-            generation: 0,
-            index: 0,
-            entry: std::ptr::null(),
-        }
+        Self::of_column(class, on, schema, name, "")
     }
 
     /// The same for a column.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     #[track_caller]
     pub fn of_column(
         class: &'static Class,
@@ -89,9 +85,18 @@ impl MetadataLock {
         name: &str,
         column: &str,
     ) -> Self {
-        let mut lock = Self::new(class, on, schema, name);
-        lock.column = column.into();
-        lock
+        let source = Source::here();
+        Self(Payload::new(|| Lock {
+            class,
+            on,
+            schema: schema.into(),
+            name: name.into(),
+            column: column.into(),
+            source,
+            generation: 0,
+            index: 0,
+            entry: std::ptr::null(),
+        }))
     }
 
     /// The calling thread holds it now.
@@ -101,15 +106,16 @@ impl MetadataLock {
     }
 
     /// Sets the place in the host's source that requests it.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn source(&mut self, source: Source) {
         // A lock that is reused for the next statement is often requested in the same place.
-        if self.source == source {
+        let Some(lock) = self.0.get_mut().filter(|lock| lock.source != source) else {
             return;
-        }
-        self.source = source;
+        };
+        lock.source = source;
         if let Some(local) = attached()
-            && let Some(entry) = self.entry(local)
+            && let Some(entry) = lock.entry(local)
         {
             set_source(local, entry, source);
         }
@@ -117,18 +123,23 @@ impl MetadataLock {
 
     /// Begins to wait for it. Its status is PENDING, until [`MetadataLock::granted`] or
     /// [`MetadataLock::failed`].
+    #[cfg_attr(not(feature = "instrument"), inline)]
     #[track_caller]
     pub fn wait(&mut self, kind: LockType, duration: LockDuration) -> Wait {
         self.wait_at(kind, duration, Source::here())
     }
 
     /// The same, for a host that passes the place in its source.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn wait_at(&mut self, kind: LockType, duration: LockDuration, source: Source) -> Wait {
         self.publish(kind, duration, LockStatus::Pending);
-        let local = local_of_objects().filter(|local| self.entry(local).is_some());
-        let index = local.map(|_| self.index as usize);
+        let Some(lock) = self.0.get() else {
+            return Wait::NONE;
+        };
+        let local = local_of_objects().filter(|local| lock.entry(local).is_some());
+        let index = local.map(|_| lock.index as usize);
         wait::start_on::<true>(
-            self.class,
+            lock.class,
             Operation::MetadataLock,
             wait::Start::Now,
             source,
@@ -137,8 +148,9 @@ impl MetadataLock {
     }
 
     /// Sets its status: the server notifies others, or its wait has failed.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn failed(&mut self, status: LockStatus) {
-        if let Some(entry) = self.current_entry()
+        if let Some(entry) = self.0.get().and_then(Lock::current_entry)
             && let Some((on, kind, duration, _)) =
                 object::MetadataLock::unpack(entry.state.load(Ordering::Relaxed))
         {
@@ -150,7 +162,7 @@ impl MetadataLock {
     /// The lock is no longer held.
     #[inline]
     pub fn released(&mut self) {
-        if let Some(entry) = self.current_entry() {
+        if let Some(entry) = self.0.get().and_then(Lock::current_entry) {
             entry.state.store(0, Ordering::Release);
         }
     }
@@ -159,15 +171,15 @@ impl MetadataLock {
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn publish(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
-        let Some(local) = local_of_objects() else {
+        let (Some(lock), Some(local)) = (self.0.get_mut(), local_of_objects()) else {
             return;
         };
-        if !is_recorded_in(local, self.class) {
+        if !is_recorded_in(local, lock.class) {
             return;
         }
-        let entry = match self.entry(local) {
+        let entry = match lock.entry(local) {
             Some(entry) => entry,
-            None => match self.create_entry(local) {
+            None => match lock.create_entry(local) {
                 Some(entry) => entry,
                 None => return,
             },
@@ -176,7 +188,7 @@ impl MetadataLock {
         let event = local.upcoming_event_id();
         entry.owner_thread.store(thread, Ordering::Relaxed);
         entry.owner_event.store(event, Ordering::Relaxed);
-        let state = object::MetadataLock::pack(self.on, kind, duration, status);
+        let state = object::MetadataLock::pack(lock.on, kind, duration, status);
         entry.state.store(state, Ordering::Release);
     }
 
@@ -184,15 +196,20 @@ impl MetadataLock {
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn republish(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
-        match self.current_entry() {
+        let Some(lock) = self.0.get() else {
+            return;
+        };
+        match lock.current_entry() {
             Some(entry) => {
-                let state = object::MetadataLock::pack(self.on, kind, duration, status);
+                let state = object::MetadataLock::pack(lock.on, kind, duration, status);
                 entry.state.store(state, Ordering::Release);
             }
             None => self.publish(kind, duration, status),
         }
     }
+}
 
+impl Lock {
     #[inline]
     fn entry(&self, local: &Local) -> Option<&'static object::MetadataLock> {
         if self.generation != (local.key >> 32) as u32 {
@@ -247,7 +264,7 @@ fn set_source(local: &Local, entry: &object::MetadataLock, source: Source) {
     entry.source.store(number as u32, Ordering::Relaxed);
 }
 
-impl Drop for MetadataLock {
+impl Drop for Lock {
     fn drop(&mut self) {
         if self.entry.is_null() {
             return;

@@ -10,6 +10,7 @@ use tare_layout::object::{self, PREPARED_LINES, index_of};
 use crate::engine::counted::StatementCounters;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
+use crate::payload::Payload;
 
 /// A session's prepared statement: a row of prepared_statements_instances until it is dropped.
 ///
@@ -28,7 +29,10 @@ use crate::engine::local::Local;
 /// statement.executes(&prepared);
 /// ```
 #[derive(Debug)]
-pub struct Prepared {
+pub struct Prepared(Payload<Entry>);
+
+#[derive(Debug)]
+struct Entry {
     /// Generation (bits 32-63) and id (bits 0-31); 0 = not recorded.
     id: u64,
     /// Its entry in the segment of that generation.
@@ -37,9 +41,9 @@ pub struct Prepared {
 
 // SAFETY: the pointer is to atomics in a segment, and is only used through a local that keeps that
 // segment mapped.
-unsafe impl Send for Prepared {}
+unsafe impl Send for Entry {}
 // SAFETY: as above.
-unsafe impl Sync for Prepared {}
+unsafe impl Sync for Entry {}
 
 /// The line in [`object::Prepared::rows`] that counts how it was prepared; the others count executions.
 const PREPARING: usize = PREPARED_LINES - 1;
@@ -47,6 +51,7 @@ const PREPARING: usize = PREPARED_LINES - 1;
 impl Prepared {
     /// A statement that the calling thread's session has prepared. `statement_id` is its number in the
     /// client's protocol, `name` its name in SQL.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn new(statement_id: u64, name: Option<&str>, text: &str) -> Self {
         let Some(local) = local() else {
             return Self::none();
@@ -72,28 +77,29 @@ impl Prepared {
             }
             entry.program.store(local.program.get(), Ordering::Relaxed);
         });
-        created.map_or_else(Self::none, |(id, entry)| Self {
-            id: local.key >> 32 << 32 | u64::from(id),
-            entry,
+        created.map_or_else(Self::none, |(id, entry)| {
+            let id = local.key >> 32 << 32 | u64::from(id);
+            Self(Payload::of(Entry { id, entry }))
         })
     }
 
     /// One that is not recorded.
     const fn none() -> Self {
-        Self {
+        Self(Payload::of(Entry {
             id: 0,
             entry: ptr::null(),
-        }
+        }))
     }
 
     /// Sets its text, if that was unknown at first.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn set_text(&self, text: &str) {
         if let Some(local) = local()
             && let Some(entry) = self.used(local, false).live(local)
         {
             let view = &local.engine.view;
             let cut = floor_boundary(text, view.geometry().limits.sql_text_bytes);
-            let index = index_of(self.id as u32);
+            let index = index_of(entry.id.load(Ordering::Relaxed));
             entry.text_length.store(0, Ordering::Relaxed);
             store_bytes(view.prepared_text(index), &text.as_bytes()[..cut]);
             entry.text_length.store(cut as u32, Ordering::Release);
@@ -104,17 +110,18 @@ impl Prepared {
     /// have it.
     #[inline]
     pub(crate) fn used(&self, local: &Local, prepares: bool) -> Use {
-        match self.id >> 32 == local.key >> 32 {
-            true => Use {
-                entry: self.entry,
-                id: self.id as u32,
+        match self.0.get() {
+            Some(of) if of.id >> 32 == local.key >> 32 => Use {
+                entry: of.entry,
+                id: of.id as u32,
                 prepares,
             },
-            false => Use::NONE,
+            _ => Use::NONE,
         }
     }
 
     /// The statement was prepared again, because a table has changed.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn reprepared(&self) {
         if let Some(local) = local()
             && let Some(entry) = self.used(local, false).live(local)
@@ -179,7 +186,7 @@ pub(crate) fn count(local: &Local, of: Use, ticks: Option<u64>, counted: &Statem
     }
 }
 
-impl Drop for Prepared {
+impl Drop for Entry {
     fn drop(&mut self) {
         let id = self.id as u32;
         if id != 0 {

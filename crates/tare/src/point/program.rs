@@ -11,6 +11,7 @@ use super::table;
 use crate::engine::counted::StatementCounters;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::Local;
+use crate::payload::Payload;
 use tare_layout::object::ObjectType;
 
 /// A stored program by its name: a row of events_statements_summary_by_program.
@@ -30,7 +31,7 @@ pub struct Program<T = &'static str> {
     schema: T,
     name: T,
     /// Generation (bits 32-63) and id (bits 0-31).
-    id: AtomicU64,
+    id: Payload<AtomicU64>,
 }
 
 impl<T> Program<T> {
@@ -41,22 +42,24 @@ impl<T> Program<T> {
             kind,
             schema,
             name,
-            id: AtomicU64::new(0),
+            id: Payload::of(AtomicU64::new(0)),
         }
     }
 }
 
 impl<T: AsRef<str>> Program<T> {
     /// Begins a call, which ends when the guard is dropped.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn start(&self) -> Call {
         let call = local().and_then(|local| self.begin(local));
         Call {
-            running: call,
+            _running: Payload::of(call),
             thread: PhantomData,
         }
     }
 
     /// Lists it before its first call, when the host has loaded it.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn list(&self) {
         if let Some(local) = local() {
             self.id(local);
@@ -64,6 +67,7 @@ impl<T: AsRef<str>> Program<T> {
     }
 
     /// The program was dropped: its figures are removed.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn dropped(self) {
         table::forget(self.kind, self.schema.as_ref(), self.name.as_ref());
     }
@@ -97,7 +101,10 @@ impl<T: AsRef<str>> Program<T> {
     }
 
     fn id(&self, local: &Local) -> u32 {
-        let id = self.id.load(Ordering::Relaxed);
+        let Some(tagged_id) = self.id.get() else {
+            return 0;
+        };
+        let id = tagged_id.load(Ordering::Relaxed);
         if id >> 32 == local.key >> 32 {
             return id as u32;
         }
@@ -107,7 +114,7 @@ impl<T: AsRef<str>> Program<T> {
         let (schema, name) = (self.schema.as_ref(), self.name.as_ref());
         let id = local.engine.open_object(self.kind, schema, name, &[]);
         let tagged = local.key >> 32 << 32 | u64::from(id);
-        self.id.store(tagged, Ordering::Relaxed);
+        tagged_id.store(tagged, Ordering::Relaxed);
         id
     }
 }
@@ -116,7 +123,8 @@ impl<T: AsRef<str>> Program<T> {
 #[must_use = "the call ends when this is dropped"]
 #[derive(Debug)]
 pub struct Call {
-    running: Option<Running>,
+    /// Ends when it is dropped.
+    _running: Payload<Option<Running>>,
     thread: PhantomData<*const ()>,
 }
 
@@ -130,23 +138,22 @@ struct Running {
     start: u64,
 }
 
-impl Drop for Call {
+impl Drop for Running {
     fn drop(&mut self) {
-        let Some(running) = &self.running else { return };
-        let Some(local) = attached().filter(|local| local.key == running.key) else {
+        let Some(local) = attached().filter(|local| local.key == self.key) else {
             return;
         };
-        local.program.set(running.before);
-        if running.bits & effective::COUNT == 0 {
+        local.program.set(self.before);
+        if self.bits & effective::COUNT == 0 {
             return;
         }
-        let now = match running.bits & effective::TIME != 0 {
-            true => local.clock(running.bits, EventType::Statement),
+        let now = match self.bits & effective::TIME != 0 {
+            true => local.clock(self.bits, EventType::Statement),
             false => 0,
         };
-        let timed = local.is_timed(running.bits, running.start, now);
-        let ticks = timed.then(|| local.elapsed(running.start, now));
-        local.time_object((running.id, part::MAIN, PROGRAM_LINES), 0, 1, ticks, 1);
+        let timed = local.is_timed(self.bits, self.start, now);
+        let ticks = timed.then(|| local.elapsed(self.start, now));
+        local.time_object((self.id, part::MAIN, PROGRAM_LINES), 0, 1, ticks, 1);
     }
 }
 

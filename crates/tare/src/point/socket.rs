@@ -6,13 +6,17 @@ use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local};
 use crate::engine::local::Local;
+use crate::payload::Payload;
 use crate::source::Source;
 use tare_layout::event::Operation;
-use tare_layout::instance::Socket;
+use tare_layout::instance;
 
 /// An open socket.
 #[derive(Debug)]
-pub struct Instance {
+pub struct Instance(Payload<Socket>);
+
+#[derive(Debug)]
+struct Socket {
     class: &'static Class,
     descriptor: i32,
     /// The address of its peer.
@@ -23,64 +27,65 @@ pub struct Instance {
 
 impl Instance {
     /// A socket is open with this file descriptor; dropped = closed.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn new(class: &'static Class, descriptor: i32) -> Self {
-        let instance = Self {
-            class,
-            descriptor,
-            peer: None,
-            id: AtomicU64::new(0),
-        };
-        if let Some(local) = local() {
-            instance.id(local);
-        }
-        instance
+        Self(Payload::new(|| {
+            let socket = Socket {
+                class,
+                descriptor,
+                peer: None,
+                id: AtomicU64::new(0),
+            };
+            if let Some(local) = local() {
+                socket.id(local);
+            }
+            socket
+        }))
     }
 
     /// Sets the address of the peer, or the address on which a listening socket listens.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn peer(&mut self, ip: &str, port: u16) {
-        self.peer = Some((ip.into(), port));
+        let Some(socket) = self.0.get_mut() else {
+            return;
+        };
+        socket.peer = Some((ip.into(), port));
         if let Some(local) = local()
-            && let Some(socket) = self.entry(local)
+            && let Some(entry) = socket.entry(local)
         {
-            socket.ip.set(ip);
-            socket.port.store(u32::from(port), Ordering::Relaxed);
+            entry.ip.set(ip);
+            entry.port.store(u32::from(port), Ordering::Relaxed);
         }
     }
 
     /// Records that the calling thread (or the session that it has entered) serves the socket.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn own(&self) {
-        if let Some(local) = local()
-            && let Some(socket) = local.engine.live_socket(self.id(local))
+        if let Some(socket) = self.0.get()
+            && let Some(local) = local()
+            && let Some(entry) = local.engine.live_socket(socket.id(local))
         {
             let thread = local.slot.thread_id.load(Ordering::Relaxed);
-            socket.owner_thread.store(thread, Ordering::Relaxed);
+            entry.owner_thread.store(thread, Ordering::Relaxed);
         }
     }
 
     /// Sets whether its thread waits for the peer to send something: `STATE`.
     #[inline]
     pub fn idle(&self, is_idle: bool) {
-        if let Some(local) = attached()
-            && let Some(socket) = self.entry(local)
+        if let Some(socket) = self.0.get()
+            && let Some(local) = attached()
+            && let Some(entry) = socket.entry(local)
         {
-            socket.is_idle.store(u32::from(is_idle), Ordering::Relaxed);
+            entry.is_idle.store(u32::from(is_idle), Ordering::Relaxed);
         }
     }
 
     /// Its number, 0 = it has none yet. Valid until Tare is stopped.
     #[inline(always)]
     pub fn number(&self) -> u32 {
-        self.id.load(Ordering::Relaxed) as u32
-    }
-
-    /// Its entry in the segment that records now, if it has one.
-    #[inline]
-    fn entry<'a>(&self, local: &'a Local) -> Option<&'a Socket> {
-        let id = self.id.load(Ordering::Relaxed);
-        match id >> 32 == local.key >> 32 {
-            true => local.socket(id as u32),
-            false => None,
-        }
+        let socket = self.0.get();
+        socket.map_or(0, |socket| socket.id.load(Ordering::Relaxed) as u32)
     }
 
     /// Begins an operation on the socket.
@@ -112,9 +117,24 @@ impl Instance {
         start: Start,
         source: Source,
     ) -> Wait {
-        wait::start_on::<HOST_CALLS>(self.class, operation, start, source, |local| {
-            (u64::from(self.id(local)), 0xff)
+        let Some(socket) = self.0.get() else {
+            return Wait::NONE;
+        };
+        wait::start_on::<HOST_CALLS>(socket.class, operation, start, source, |local| {
+            (u64::from(socket.id(local)), 0xff)
         })
+    }
+}
+
+impl Socket {
+    /// Its entry in the segment that records now, if it has one.
+    #[inline]
+    fn entry<'a>(&self, local: &'a Local) -> Option<&'a instance::Socket> {
+        let id = self.id.load(Ordering::Relaxed);
+        match id >> 32 == local.key >> 32 {
+            true => local.socket(id as u32),
+            false => None,
+        }
     }
 
     #[inline]
@@ -149,7 +169,7 @@ impl Instance {
     }
 }
 
-impl Drop for Instance {
+impl Drop for Socket {
     fn drop(&mut self) {
         let id = *self.id.get_mut();
         if id as u32 != 0 {

@@ -13,6 +13,7 @@ use crate::engine::clock;
 use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event, is_plainly_timed, words};
 use crate::engine::running::{self, NOW};
+use crate::payload::IS_COMPILED_IN;
 use crate::source::Source;
 use tare_layout::Kind;
 
@@ -32,6 +33,9 @@ use tare_layout::Kind;
 #[inline]
 #[track_caller]
 pub fn set(class: &Class) {
+    if !IS_COMPILED_IN {
+        return;
+    }
     let source = Source::here();
     match local_of_statements() {
         Some(local) if class.kind() == Kind::Stage => enter(local, local.number(class), source),
@@ -44,6 +48,9 @@ pub fn set(class: &Class) {
 /// until Tare is stopped. `source`: the place in the host's source.
 #[inline]
 pub fn set_number(number: u16, source: Source) {
+    if !IS_COMPILED_IN {
+        return;
+    }
     match local_of_statements() {
         Some(local) => enter(local, number, source),
         None => end_last(),
@@ -244,6 +251,7 @@ fn forget(local: &Local, resumes: u32) {
 }
 
 /// Sets the progress of the stage.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn progress(completed: u64, estimated: u64) {
     let Some(local) = local() else { return };
     if local.stage.id.get() != 0 {
@@ -253,6 +261,7 @@ pub fn progress(completed: u64, estimated: u64) {
 }
 
 /// Whether the thread is in a stage that reports its progress.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn reports_progress() -> bool {
     let Some(local) = local() else { return false };
     let (class, bits) = local.stage.head();
@@ -262,6 +271,7 @@ pub fn reports_progress() -> bool {
 
 /// Address of the progress, which the host writes itself: two words, work completed and estimated. They
 /// are the thread's for as long as it lives. `None` if no event is recorded.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn progress_words() -> Option<*mut u64> {
     const { assert!(at::ESTIMATED == at::COMPLETED + 1) };
     let local = local()?;

@@ -13,6 +13,7 @@ use crate::class::Class;
 use crate::engine::hot::{self, attached, local};
 use crate::engine::local::Local;
 use crate::engine::running;
+use crate::payload::Payload;
 use crate::source::Source;
 use tare_layout::Kind;
 use tare_layout::event::Operation;
@@ -55,7 +56,7 @@ pub struct Classes {
 /// handle.unlocked();
 /// ```
 #[derive(Clone, Debug)]
-pub struct Table(Arc<NamedTable>);
+pub struct Table(Payload<Arc<NamedTable>>);
 
 #[derive(Debug)]
 struct NamedTable {
@@ -69,6 +70,7 @@ struct NamedTable {
 }
 
 /// A table was dropped: its figures are removed.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn dropped(schema: &str, name: &str) {
     forget(ObjectType::Table, schema, name);
 }
@@ -83,28 +85,32 @@ pub(super) fn forget(kind: ObjectType, schema: &str, name: &str) {
 
 impl Table {
     /// A table with its indexes. Events name an index by its position in the list.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn new(classes: Classes, schema: &str, name: &str, indexes: &[&str]) -> Self {
         Self::of(ObjectType::Table, classes, schema, name, indexes)
     }
 
     /// The same of a temporary table.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn temporary(classes: Classes, schema: &str, name: &str, indexes: &[&str]) -> Self {
         Self::of(ObjectType::TemporaryTable, classes, schema, name, indexes)
     }
 
     fn of(kind: ObjectType, classes: Classes, schema: &str, name: &str, indexes: &[&str]) -> Self {
-        let table = Self(Arc::new(NamedTable {
-            classes,
-            kind,
-            schema: schema.into(),
-            name: name.into(),
-            indexes: indexes.iter().map(|&name| name.into()).collect(),
-            id: AtomicU64::new(0),
-        }));
-        if let Some(local) = local() {
-            table.0.id(local);
-        }
-        table
+        Self(Payload::new(|| {
+            let table = Arc::new(NamedTable {
+                classes,
+                kind,
+                schema: schema.into(),
+                name: name.into(),
+                indexes: indexes.iter().map(|&name| name.into()).collect(),
+                id: AtomicU64::new(0),
+            });
+            if let Some(local) = local() {
+                table.id(local);
+            }
+            table
+        }))
     }
 
     /// Begins to fetch, insert, update or delete rows ([`Wait::rows`] sets how many), through the index
@@ -113,19 +119,14 @@ impl Table {
     #[track_caller]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
-        let (class, part) = (self.0.classes.io, io_part(index));
-        let source = Source::here();
-        self.0
-            .wait::<false>(class, operation, Start::Now, part, source)
+        self.begin_io::<false>(operation, index, Start::Now, Source::here())
     }
 
     /// The same, for a host that passes the place in its source.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io_at(&self, operation: Operation, index: Option<usize>, source: Source) -> Wait {
-        let (class, part) = (self.0.classes.io, io_part(index));
-        self.0
-            .wait::<true>(class, operation, Start::Now, part, source)
+        self.begin_io::<true>(operation, index, Start::Now, source)
     }
 
     /// The same, begun at the start of the thread's stage, without a clock read: nothing else was done
@@ -133,10 +134,7 @@ impl Table {
     #[inline]
     #[track_caller]
     pub fn io_in_stage(&self, operation: Operation, index: Option<usize>) -> Wait {
-        let (class, part) = (self.0.classes.io, io_part(index));
-        let source = Source::here();
-        self.0
-            .wait::<false>(class, operation, Start::Stage, part, source)
+        self.begin_io::<false>(operation, index, Start::Stage, Source::here())
     }
 
     /// Begins to wait for a lock.
@@ -144,41 +142,70 @@ impl Table {
     #[track_caller]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock(&self, lock: TableLock) -> Wait {
-        let (class, part) = (self.0.classes.lock, part::lock(lock));
-        let source = Source::here();
-        self.0
-            .wait::<false>(class, lock.operation(), Start::Now, part, source)
+        self.begin_lock::<false>(lock, Source::here())
     }
 
     /// The same, for a host that passes the place in its source.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock_at(&self, lock: TableLock, source: Source) -> Wait {
-        let (class, part) = (self.0.classes.lock, part::lock(lock));
-        self.0
-            .wait::<true>(class, lock.operation(), Start::Now, part, source)
+        self.begin_lock::<true>(lock, source)
     }
 
     /// Counts a lock that was granted at the first try: a wait of zero, without a clock read or an
     /// event, unless `lock_timing` is `every`.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     #[track_caller]
     pub fn locked(&self, lock: TableLock) {
         let source = Source::here();
-        if let Some(local) = local() {
-            let _ = self.0.locked(local, lock, source);
+        if let (Some(table), Some(local)) = (self.0.get(), local()) {
+            let _ = table.locked(local, lock, source);
         }
     }
 
     /// A handle of the table, for a session that opens it. Closed when it is dropped.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn open(&self) -> Handle {
-        let handle = Handle {
+        let mut handle = Handle {
             table: self.clone(),
-            generation: 0,
-            index: 0,
-            entry: std::ptr::null(),
-            words: local().map_or([0; 2], |local| self.0.words(local)),
+            entry: Payload::of(Entry {
+                generation: 0,
+                index: 0,
+                entry: std::ptr::null(),
+            }),
+            words: Payload::new(|| {
+                let (table, local) = (self.0.get(), local());
+                table
+                    .zip(local)
+                    .map_or([0; 2], |(table, local)| table.words(local))
+            }),
         };
-        handle.bound()
+        handle.bind();
+        handle
+    }
+
+    #[inline(always)]
+    fn begin_io<const HOST_CALLS: bool>(
+        &self,
+        operation: Operation,
+        index: Option<usize>,
+        start: Start,
+        source: Source,
+    ) -> Wait {
+        let Some(table) = self.0.get() else {
+            return Wait::NONE;
+        };
+        let (class, part) = (table.classes.io, io_part(index));
+        table.wait::<HOST_CALLS>(class, operation, start, part, source)
+    }
+
+    #[inline(always)]
+    fn begin_lock<const HOST_CALLS: bool>(&self, lock: TableLock, source: Source) -> Wait {
+        let Some(table) = self.0.get() else {
+            return Wait::NONE;
+        };
+        let (class, part) = (table.classes.lock, part::lock(lock));
+        table.wait::<HOST_CALLS>(class, lock.operation(), Start::Now, part, source)
     }
 }
 
@@ -220,7 +247,7 @@ impl NamedTable {
             .map(|class| Waiting::numbered(local.number(class), 0, object))
     }
 
-    #[inline]
+    #[inline(always)]
     fn wait<const HOST_CALLS: bool>(
         &self,
         class: &'static Class,
@@ -237,6 +264,15 @@ impl NamedTable {
             }
             (target::object(id, part), local.object_mask(id))
         })
+    }
+
+    /// Times a lock that was granted at once.
+    #[cold]
+    #[inline(never)]
+    fn time_lock(&self, lock: TableLock, source: Source) {
+        let (class, operation) = (self.classes.lock, lock.operation());
+        let part = part::lock(lock);
+        drop(self.wait::<false>(class, operation, Start::Now, part, source));
     }
 
     /// Counts a lock that was granted at once. Returns whether it is counted at all.
@@ -258,9 +294,7 @@ impl NamedTable {
         }
         if bits & effective::EVERY != 0 {
             // With `every` it is an event with two clock reads, as for all locks.
-            let (class, operation) = (self.classes.lock, lock.operation());
-            let part = part::lock(lock);
-            drop(self.wait::<false>(class, operation, Start::Now, part, source));
+            self.time_lock(lock, source);
             return true;
         }
         let timed = bits & effective::TIME != 0;
@@ -278,24 +312,31 @@ impl NamedTable {
 #[derive(Debug)]
 pub struct Handle {
     table: Table,
+    entry: Payload<Entry>,
+    /// See [`NamedTable::words`]; 0 = unknown.
+    words: Payload<[u64; 2]>,
+}
+
+/// A handle's entry in the segment.
+#[derive(Debug)]
+struct Entry {
     /// The generation of Tare that has its entry, 0 = none.
     generation: u32,
     /// The entry's number.
     index: u32,
     /// The entry, null = the table was full.
     entry: *const object::TableHandle,
-    /// See [`NamedTable::words`]; 0 = unknown.
-    words: [u64; 2],
 }
 
 // SAFETY: the pointer is to atomics in a segment, and is only used through a local that keeps that
 // segment mapped.
-unsafe impl Send for Handle {}
+unsafe impl Send for Entry {}
 // SAFETY: as above.
-unsafe impl Sync for Handle {}
+unsafe impl Sync for Entry {}
 
 impl Handle {
     /// Its table.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn table(&self) -> &Table {
         &self.table
     }
@@ -304,13 +345,13 @@ impl Handle {
     /// Tare is stopped.
     #[inline(always)]
     pub fn word_of_io(&self) -> u64 {
-        self.words[0]
+        self.words.get().map_or(0, |words| words[0])
     }
 
     /// The same of a wait for one of its locks.
     #[inline(always)]
     pub fn word_of_lock(&self) -> u64 {
-        self.words[1]
+        self.words.get().map_or(0, |words| words[1])
     }
 
     /// As [`Table::io`].
@@ -355,8 +396,8 @@ impl Handle {
     #[track_caller]
     pub fn locked(&mut self, lock: TableLock) {
         let source = Source::here();
-        if let Some(local) = local()
-            && self.table.0.locked(local, lock, source)
+        if let (Some(table), Some(local)) = (self.table.0.get(), local())
+            && table.locked(local, lock, source)
         {
             self.publish(local, Some(lock), lock.is_external());
         }
@@ -379,6 +420,7 @@ impl Handle {
     }
 
     /// The server's own lock was released.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn unlocked_internally(&mut self) {
         if let Some(local) = attached() {
             self.hide(local, false);
@@ -386,16 +428,18 @@ impl Handle {
     }
 
     /// The calling thread owns it from here on: hosts reuse handles for other sessions.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn bind(&mut self) {
         if let Some(local) = local()
             && let Some(entry) = self.entry(local)
         {
-            own(local, entry);
+            set_owner(local, entry);
         }
     }
 
     /// No thread owns it.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn unbind(&mut self) {
         if let Some(local) = attached()
@@ -404,11 +448,6 @@ impl Handle {
             // Outside of the windows of sampling the host does not report that it is unlocked.
             entry.disown();
         }
-    }
-
-    fn bound(mut self) -> Self {
-        self.bind();
-        self
     }
 
     #[inline]
@@ -427,12 +466,13 @@ impl Handle {
 
     #[inline]
     fn current_entry(&self, local: &Local) -> Option<&'static object::TableHandle> {
-        if self.generation != (local.key >> 32) as u32 {
+        let entry = self.entry.get()?;
+        if entry.generation != (local.key >> 32) as u32 {
             return None;
         }
         // SAFETY: null, or an entry of the segment of this generation, which `local` keeps mapped. The
         // entry is freed when this handle is dropped.
-        unsafe { self.entry.as_ref() }
+        unsafe { entry.entry.as_ref() }
     }
 
     /// Its entry. Creates it, if there is none and the table is instrumented.
@@ -447,23 +487,23 @@ impl Handle {
     #[cold]
     #[inline(never)]
     fn create_entry(&mut self, local: &Local) -> Option<&'static object::TableHandle> {
-        let named = &self.table.0;
+        let (named, own) = (self.table.0.get()?, self.entry.get_mut()?);
         let id = named.id(local);
         let classes = [named.classes.io, named.classes.lock];
         let bits = classes.map(|class| local.bits(local.number(class)));
-        let lost = self.generation == (local.key >> 32) as u32;
+        let lost = own.generation == (local.key >> 32) as u32;
         if (bits[0] | bits[1]) & local.object_mask(id) & effective::COUNT == 0 || lost {
             return None;
         }
         let index = local.engine.new_handle(id);
         // If the table is full now, no entry is created later: the handle is counted as lost once.
-        self.generation = (local.key >> 32) as u32;
-        self.entry = std::ptr::null();
+        own.generation = (local.key >> 32) as u32;
+        own.entry = std::ptr::null();
         let index = index?;
         let entry = local.engine.view.table_handle(index);
-        self.index = index as u32;
-        self.entry = entry;
-        own(local, entry);
+        own.index = index as u32;
+        own.entry = entry;
+        set_owner(local, entry);
         Some(entry)
     }
 }
@@ -478,7 +518,7 @@ fn mark(entry: &object::TableHandle, lock: Option<TableLock>, external: bool) {
     cell.store(lock, Ordering::Relaxed);
 }
 
-fn own(local: &Local, entry: &object::TableHandle) {
+fn set_owner(local: &Local, entry: &object::TableHandle) {
     let thread = local.slot.thread_id.load(Ordering::Relaxed);
     let event = local.upcoming_event_id();
     entry.owner_thread.store(thread, Ordering::Relaxed);
@@ -488,13 +528,14 @@ fn own(local: &Local, entry: &object::TableHandle) {
 /// From here on no handle has an owner or a lock, until one is set: for a host of
 /// [sessions](crate::thread::record_sessions_only) that reports neither while tables are off. It takes no
 /// lock, so that a [follower](crate::settings::follow) may call it.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn disown_all() {
     if let Some(engine) = running::pinned() {
         engine.disown_handles();
     }
 }
 
-impl Drop for Handle {
+impl Drop for Entry {
     fn drop(&mut self) {
         if !self.entry.is_null() {
             let index = self.index as usize;

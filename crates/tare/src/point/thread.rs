@@ -15,6 +15,7 @@ use crate::engine::running::{NOW, engine, pinned};
 use crate::engine::{active, clock};
 pub use crate::modes::ConnectionType;
 use crate::modes::builder;
+use crate::payload::{IS_COMPILED_IN, Payload};
 
 /// Starts a thread of this class (`thread/...`), named after it.
 ///
@@ -33,22 +34,26 @@ where
 }
 
 /// Gives the calling thread this class: for threads that the host started otherwise.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn register(class: &'static Class) {
     hot::prepare(class, 0);
 }
 
 /// The same, for a thread that another one started; `parent` is the other's [`id`].
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn register_child(class: &'static Class, parent: u64) {
     hot::prepare(class, parent);
 }
 
 /// The thread's id in performance_schema, 0 when Tare does not record.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn id() -> u64 {
     local().map_or(0, |local| local.slot.thread_id.load(Ordering::Relaxed))
 }
 
 /// The thread's id and that of its next event, by which MySQL says when a thread did something; both 0 when
 /// Tare does not record.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn event() -> (u64, u64) {
     local().map_or((0, 0), |local| {
         let thread = local.slot.thread_id.load(Ordering::Relaxed);
@@ -58,6 +63,7 @@ pub fn event() -> (u64, u64) {
 
 /// The id of the thread that serves this connection, 0 = none: for hosts that called
 /// [`record_sessions_only`].
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn of_processlist(processlist_id: u64) -> u64 {
     let Some(engine) = pinned().filter(|_| processlist_id != 0) else {
         return 0;
@@ -79,17 +85,24 @@ pub fn of_processlist(processlist_id: u64) -> u64 {
 /// which thread serves which session. Events outside of sessions are lost, and are added to the counts
 /// of lost events now and then; memory is counted. If an engine records now, it is retained until the
 /// process ends.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn record_sessions_only() {
-    hot::record_sessions_only();
+    if IS_COMPILED_IN {
+        hot::record_sessions_only();
+    }
 }
 
 /// Leaves the calling thread's session, after [`ThreadSession::stay`].
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn leave_session() {
-    hot::no_session();
+    if IS_COMPILED_IN {
+        hot::no_session();
+    }
 }
 
 /// Sets the account of the connection that the thread serves. Earlier events count for the earlier
 /// account. `setup_actors` decides whether it is instrumented from now on.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_account(user: &str, host: &str) {
     if let Some(local) = local() {
         local.change_account(local.engine.account(user, host));
@@ -102,6 +115,7 @@ pub fn set_account(user: &str, host: &str) {
 }
 
 /// `PROCESSLIST_ID`: the connection's number, as KILL takes it.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_processlist_id(id: u64) {
     if let Some(local) = local() {
         local.slot.processlist_id.store(id, Ordering::Relaxed);
@@ -109,6 +123,7 @@ pub fn set_processlist_id(id: u64) {
 }
 
 /// The default schema; empty = none.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_db(name: &str) {
     if let Some(local) = local() {
         let number = local.engine.schema_number(name);
@@ -121,7 +136,7 @@ pub fn set_db(name: &str) {
 #[inline]
 pub fn set_command(command: Command) {
     // At the level `active` readers conclude the command from the statement.
-    if active::is_on() {
+    if !IS_COMPILED_IN || active::is_on() {
         return;
     }
     if let Some(local) = local_of_statements() {
@@ -142,6 +157,7 @@ pub fn set_command(command: Command) {
 }
 
 /// Sets `PROCESSLIST_STATE`, if it differs from the stage's name; empty = the stage's name.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_state(text: &str) {
     if let Some(local) = local() {
         local.has_texts.set(true);
@@ -150,6 +166,7 @@ pub fn set_state(text: &str) {
 }
 
 /// Sets `PROCESSLIST_INFO`, if it differs from the statement's text; empty = the statement's text.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_info(text: &str) {
     if let Some(local) = local() {
         local.has_texts.set(true);
@@ -158,6 +175,7 @@ pub fn set_info(text: &str) {
 }
 
 /// How the client is connected.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_connection_type(connection: ConnectionType) {
     if let Some(local) = local() {
         local
@@ -171,20 +189,31 @@ pub fn set_connection_type(connection: ConnectionType) {
 /// that every event reads. A thread-local of the host's library would need a call into the dynamic linker.
 #[inline(always)]
 pub fn of_host() -> *mut () {
-    hot::of_host()
+    match IS_COMPILED_IN {
+        true => hot::of_host(),
+        false => std::ptr::null_mut(),
+    }
 }
 
 /// See [`of_host`].
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_of_host(place: *mut ()) {
-    hot::set_of_host(place);
+    if IS_COMPILED_IN {
+        hot::set_of_host(place);
+    }
 }
 
-/// The calling thread's id in the operating system.
+/// The calling thread's id in the operating system, 0 when instrumentation is not compiled in.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn os_id() -> u64 {
-    hot::os_thread_id()
+    match IS_COMPILED_IN {
+        true => hot::os_thread_id(),
+        false => 0,
+    }
 }
 
 /// Sets the thread's id in the operating system, if it is not the calling thread's own.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_os_id(id: u64) {
     if let Some(local) = local() {
         local.slot.os_id.store(id, Ordering::Relaxed);
@@ -194,6 +223,7 @@ pub fn set_os_id(id: u64) {
 /// Sets the attributes that the client sent, as `key=value` lines. If they do not fit into 248 bytes, each that
 /// does not is omitted, which is counted once (`Performance_schema_session_connect_attrs_lost`), and an
 /// attribute `_truncated` has the number of bytes that are missing.
+#[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_attributes(lines: &str) {
     let Some(local) = local() else {
         return;
@@ -240,7 +270,10 @@ fn truncate_attributes(lines: &str) -> String {
 /// session.run(|| tare::thread::set_account("alice", "localhost")); // of the session
 /// ```
 #[derive(Debug)]
-pub struct ThreadSession {
+pub struct ThreadSession(Payload<Session>);
+
+#[derive(Debug)]
+pub(super) struct Session {
     class: &'static Class,
     local: *mut Local,
     /// The generation in which the session got no slot because all were in use, 0 = none.
@@ -248,26 +281,29 @@ pub struct ThreadSession {
 }
 
 // SAFETY: only the thread that runs in the session uses the local, and `run` takes the session exclusively.
-unsafe impl Send for ThreadSession {}
+unsafe impl Send for Session {}
 
 impl ThreadSession {
     /// A new session. It gets a slot as soon as Tare records.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn new(class: &'static Class) -> Self {
-        let mut session = Self {
-            class,
-            local: std::ptr::null_mut(),
-            lost_under: 0,
-        };
-        session.renew();
-        session
+        Self(Payload::new(|| {
+            let mut session = Session {
+                class,
+                local: std::ptr::null_mut(),
+                lost_under: 0,
+            };
+            session.renew();
+            session
+        }))
     }
 
     /// A session for a thread that another one creates; `parent` is the other's [`id`].
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn with_parent(class: &'static Class, parent: u64) -> Self {
         let session = Self::new(class);
-        // SAFETY: null, or made by `renew` and owned by the session.
-        if let Some(local) = unsafe { session.local.as_ref() } {
-            local.slot.parent_id.store(parent, Ordering::Relaxed);
+        if let Some(slot) = session.slot() {
+            slot.parent_id.store(parent, Ordering::Relaxed);
         }
         session
     }
@@ -278,35 +314,42 @@ impl ThreadSession {
     ///
     /// # Safety
     /// The session is neither moved into another thread's nor dropped before the thread has left it.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub unsafe fn stay(&self) {
-        // SAFETY: null, or made by `renew` and owned by the session.
-        match unsafe { self.local.as_ref() } {
-            Some(local) => hot::stay_in_session(self.local, local.key),
+        let Some(session) = self.0.get() else {
+            return;
+        };
+        match session.owned() {
+            Some(local) => hot::stay_in_session(session.local, local.key),
             None => hot::no_session(),
         }
     }
 
     /// Announces that its account will be set ([`set_account`]) before its thread does anything else.
     /// Events until then count for that account, and are not visible before.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn await_account(&self) {
-        // SAFETY: null, or made by `renew` and owned by the session.
-        if let Some(local) = unsafe { self.local.as_ref() } {
+        if let Some(local) = self.0.get().and_then(Session::owned) {
             local.await_account();
         }
     }
 
     fn slot(&self) -> Option<&'static Slot> {
-        // SAFETY: as above.
-        unsafe { self.local.as_ref() }.map(|local| local.slot)
+        self.0
+            .get()
+            .and_then(Session::owned)
+            .map(|local| local.slot)
     }
 
     /// Its thread's id in performance_schema, 0 = it has no slot.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn id(&self) -> u64 {
         self.slot()
             .map_or(0, |slot| slot.thread_id.load(Ordering::Relaxed))
     }
 
     /// As [`set_processlist_id`], from any thread.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn set_processlist_id(&self, id: u64) {
         if let Some(slot) = self.slot() {
             slot.processlist_id.store(id, Ordering::Relaxed);
@@ -314,6 +357,7 @@ impl ThreadSession {
     }
 
     /// As [`set_os_id`], from any thread.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn set_os_id(&self, id: u64) {
         if let Some(slot) = self.slot() {
             slot.os_id.store(id, Ordering::Relaxed);
@@ -335,9 +379,33 @@ impl ThreadSession {
                 }
             }
         }
-        self.renew_if_stale();
-        let _inside = self.enter_slot().map(|(before, slot)| Inside(before, slot));
+        let Some(session) = self.0.get_mut() else {
+            return work();
+        };
+        session.renew_if_stale();
+        let _inside = (session.enter_slot()).map(|(before, slot)| Inside(before, slot));
         work()
+    }
+
+    /// Its slot; `None`: instrumentation is not compiled in.
+    #[inline(always)]
+    pub(super) fn session(&self) -> Option<&Session> {
+        self.0.get()
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
+    pub(super) fn session_mut(&mut self) -> Option<&mut Session> {
+        self.0.get_mut()
+    }
+}
+
+impl Session {
+    /// Its local; `None`: it has no slot.
+    #[inline(always)]
+    fn owned(&self) -> Option<&Local> {
+        // SAFETY: null, or made by `renew` and owned by the session.
+        unsafe { self.local.as_ref() }
     }
 
     /// Takes a slot, if Tare records into a segment in which the session has none.
@@ -357,8 +425,7 @@ impl ThreadSession {
     /// Makes the session's slot the calling thread's. `None`: it has none.
     #[inline(always)]
     pub(super) fn enter_slot(&self) -> Option<(hot::Before, &'static Slot)> {
-        // SAFETY: null, or made by `renew` and owned by the session.
-        unsafe { self.local.as_ref() }.map(|local| {
+        self.owned().map(|local| {
             let os_id = hot::os_thread_id();
             local.slot.os_id.store(os_id, Ordering::Relaxed);
             (hot::enter_session(self.local, local.key), local.slot)
@@ -371,8 +438,7 @@ impl ThreadSession {
     }
 
     fn generation(&self) -> u64 {
-        // SAFETY: null, or made by `renew` and owned by the session.
-        unsafe { self.local.as_ref() }.map_or(0, |local| local.key >> 32)
+        self.owned().map_or(0, |local| local.key >> 32)
     }
 
     /// Takes a slot in the segment that records now, in place of one in an earlier segment.
@@ -402,7 +468,7 @@ impl ThreadSession {
     }
 }
 
-impl Drop for ThreadSession {
+impl Drop for Session {
     fn drop(&mut self) {
         self.leave();
     }

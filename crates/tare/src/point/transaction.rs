@@ -15,6 +15,7 @@ use crate::engine::hot::{attached, local_of_transactions};
 use crate::engine::local::{Local, Open, is_event, words};
 use crate::engine::running;
 pub use crate::modes::{Isolation, Mode};
+use crate::payload::Payload;
 use crate::source::Source;
 use tare_layout::Kind;
 
@@ -25,10 +26,16 @@ use tare_layout::Kind;
 #[must_use = "the transaction is rolled back when this is dropped"]
 #[derive(Debug)]
 pub struct Transaction {
+    recorded: Payload<Recorded>,
+    thread: PhantomData<*const ()>,
+}
+
+#[derive(Debug)]
+struct Recorded {
+    /// See [`Local::key`]; 0 = nothing is recorded.
     key: u64,
     open: Open,
     state: Cell<u64>,
-    thread: PhantomData<*const ()>,
 }
 
 // SAFETY: the guard holds only numbers. The thread that ends it looks up what they refer to, and does
@@ -79,9 +86,11 @@ pub fn of_statement(class: &Class, mode: Mode) -> Transaction {
 fn guard(begun: Option<(u64, Open)>) -> Transaction {
     let (key, open) = begun.unwrap_or_default();
     Transaction {
-        key,
-        open,
-        state: Cell::new(at::ROLLED_BACK),
+        recorded: Payload::of(Recorded {
+            key,
+            open,
+            state: Cell::new(at::ROLLED_BACK),
+        }),
         thread: PhantomData,
     }
 }
@@ -194,13 +203,15 @@ impl Transaction {
     /// Whether anything is recorded.
     #[inline]
     pub fn is_recorded(&self) -> bool {
-        self.key != 0
+        self.recorded.get().is_some_and(|this| this.key != 0)
     }
 
     /// Ends it as committed.
     #[inline]
     pub fn commit(self) {
-        self.state.set(at::COMMITTED);
+        if let Some(this) = self.recorded.get() {
+            this.state.set(at::COMMITTED);
+        }
         self.finish();
     }
 
@@ -212,12 +223,68 @@ impl Transaction {
 
     #[inline(always)]
     fn finish(self) {
-        let unended = ManuallyDrop::new(self);
+        let Some(this) = self.recorded.into_inner() else {
+            return;
+        };
+        let unended = ManuallyDrop::new(this);
         if unended.key != 0 {
             unended.end_recorded();
         }
     }
 
+    /// Sets the engine's number of the transaction.
+    #[cfg_attr(not(feature = "instrument"), inline)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn trx_id(&self, id: u64) {
+        self.with_record(|record| record.set(at::TRX_ID, id));
+    }
+
+    /// Sets the place in the host's source where it began.
+    #[cfg_attr(not(feature = "instrument"), inline)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn source(&self, source: Source) {
+        if let Some(local) = self.local_of_event() {
+            local.set_source(&local.slot.transaction, source);
+        }
+    }
+
+    /// Counts a savepoint set.
+    #[cfg_attr(not(feature = "instrument"), inline)]
+    pub fn savepoint(&self) {
+        self.count(at::SAVEPOINTS);
+    }
+
+    /// Counts a rollback to a savepoint.
+    #[cfg_attr(not(feature = "instrument"), inline)]
+    pub fn rollback_to_savepoint(&self) {
+        self.count(at::ROLLBACKS);
+    }
+
+    /// Counts a savepoint released.
+    #[cfg_attr(not(feature = "instrument"), inline)]
+    pub fn release_savepoint(&self) {
+        self.count(at::RELEASES);
+    }
+
+    fn count(&self, word: usize) {
+        self.with_record(|record| record.set(word, record.word(word) + 1));
+    }
+
+    fn with_record(&self, change: impl FnOnce(&tare_layout::event::Transaction)) {
+        if let Some(local) = self.local_of_event() {
+            change(&local.slot.transaction);
+        }
+    }
+
+    /// The calling thread's local, if it is an event of that thread.
+    #[inline(always)]
+    fn local_of_event(&self) -> Option<&Local> {
+        let this = self.recorded.get().filter(|this| this.open.id != 0)?;
+        attached().filter(|local| local.key == this.key)
+    }
+}
+
+impl Recorded {
     /// The work of dropping, in the hot section of a statement's code.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     #[inline(never)]
@@ -237,52 +304,9 @@ impl Transaction {
             end(local, &self.open, 0, self.state.get());
         }
     }
-
-    /// Sets the engine's number of the transaction.
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn trx_id(&self, id: u64) {
-        self.with_record(|record| record.set(at::TRX_ID, id));
-    }
-
-    /// Sets the place in the host's source where it began.
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn source(&self, source: Source) {
-        if self.open.id != 0
-            && let Some(local) = attached().filter(|local| local.key == self.key)
-        {
-            local.set_source(&local.slot.transaction, source);
-        }
-    }
-
-    /// Counts a savepoint set.
-    pub fn savepoint(&self) {
-        self.count(at::SAVEPOINTS);
-    }
-
-    /// Counts a rollback to a savepoint.
-    pub fn rollback_to_savepoint(&self) {
-        self.count(at::ROLLBACKS);
-    }
-
-    /// Counts a savepoint released.
-    pub fn release_savepoint(&self) {
-        self.count(at::RELEASES);
-    }
-
-    fn count(&self, word: usize) {
-        self.with_record(|record| record.set(word, record.word(word) + 1));
-    }
-
-    fn with_record(&self, change: impl FnOnce(&tare_layout::event::Transaction)) {
-        if self.open.id != 0
-            && let Some(local) = attached().filter(|local| local.key == self.key)
-        {
-            change(&local.slot.transaction);
-        }
-    }
 }
 
-impl Drop for Transaction {
+impl Drop for Recorded {
     #[inline]
     fn drop(&mut self) {
         self.end();

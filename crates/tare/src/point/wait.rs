@@ -18,6 +18,7 @@ use crate::engine::clock;
 use crate::engine::hot::{attached, local_in};
 use crate::engine::local::{Local, is_event, words};
 use crate::engine::running::{self, NOW};
+use crate::payload::{IS_COMPILED_IN, Payload};
 use crate::source::Source;
 use tare_layout::Kind;
 use tare_layout::event::Operation;
@@ -27,7 +28,7 @@ use tare_layout::event::Operation;
 #[derive(Debug)]
 pub struct Wait {
     /// `None`: not recorded, or counted already.
-    running: Option<Running>,
+    running: Payload<Option<Running>>,
     /// The wait must end on its own thread.
     thread: PhantomData<*const ()>,
 }
@@ -78,7 +79,7 @@ pub fn start_at(class: &Class, operation: Operation, source: Source) -> Wait {
 /// settings are [watched](crate::watch_settings). Windows of sampling make no difference.
 #[inline(always)]
 pub fn are_counted() -> bool {
-    NOW.objects.load(Ordering::Relaxed) != 0
+    IS_COMPILED_IN && NOW.objects.load(Ordering::Relaxed) != 0
 }
 
 /// When a wait begins.
@@ -105,6 +106,9 @@ pub(crate) fn start_on<const HOST_CALLS: bool>(
     source: Source,
     object: impl FnOnce(&Local) -> (u64, u8),
 ) -> Wait {
+    if !IS_COMPILED_IN {
+        return Wait::NONE;
+    }
     let generation = NOW.waits.load(Ordering::Relaxed);
     if generation == 0 {
         return Wait::NONE;
@@ -170,7 +174,7 @@ fn begin_moment(
         bits: 0,
     };
     Wait {
-        running: Some(running),
+        running: Payload::of(Some(running)),
         thread: PhantomData,
     }
 }
@@ -245,7 +249,7 @@ fn begin(
         bits,
     };
     Wait {
-        running: Some(running),
+        running: Payload::of(Some(running)),
         thread: PhantomData,
     }
 }
@@ -276,8 +280,9 @@ fn clock_of(local: &Local, bits: u8, event_type: EventType, start: Start) -> u64
 }
 
 impl Wait {
-    const NONE: Self = Self {
-        running: None,
+    /// One that is not recorded.
+    pub(crate) const NONE: Self = Self {
+        running: Payload::of(None),
         thread: PhantomData,
     };
 
@@ -285,14 +290,14 @@ impl Wait {
     /// not include it.
     #[inline(always)]
     pub fn bytes(&mut self, bytes: u64) {
-        if let Some(running) = &mut self.running {
+        if let Some(running) = self.running.as_option_mut() {
             running.bytes = bytes;
         }
     }
 
     /// Sets the file of a wait that began before the file was known.
     pub fn about_file(&mut self, file: &super::file::Instance) {
-        if let Some(running) = &mut self.running
+        if let Some(running) = self.running.as_option_mut()
             && let Some(local) = attached().filter(|local| local.key == running.key)
         {
             running.object = u64::from(file.id(local));
@@ -308,7 +313,7 @@ impl Wait {
     /// Whether it is still running: a wait that was counted at once, or is not recorded, is not.
     #[inline(always)]
     pub fn is_running(&self) -> bool {
-        self.running.is_some()
+        self.running.as_option().is_some()
     }
 
     /// Sets the number of a table's rows; the default is one.
@@ -318,12 +323,10 @@ impl Wait {
     }
 }
 
-impl Drop for Wait {
+impl Drop for Running {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(running) = &self.running {
-            running.end();
-        }
+        self.end();
     }
 }
 

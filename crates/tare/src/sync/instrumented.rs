@@ -12,6 +12,7 @@ use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
 use crate::engine::running;
 use crate::lock::point::{LockMode, Point, sealed};
+use crate::payload::Payload;
 use crate::point::lock_wait::{LockWait, count, unmark_held};
 #[cfg(feature = "tokio")]
 use crate::point::task::wait::{Subject, WaitFuture, count_at_once, wait_for};
@@ -27,7 +28,11 @@ classes! {
 
 /// The instrument's part of a lock: its class, and its number in the segment that records now.
 #[derive(Debug)]
-pub struct LockPoint {
+pub struct LockPoint(Payload<NumberedClass>);
+
+/// See [`LockPoint`].
+#[derive(Debug)]
+pub struct NumberedClass {
     class: &'static Class,
     /// Bits 48-63 generation, 32-47 class number, 0-31 instance id. Set at the first acquisition under
     /// each generation, so that a lock older than Tare's start gets a number, too.
@@ -36,12 +41,14 @@ pub struct LockPoint {
 
 impl LockPoint {
     pub const fn new(class: &'static Class) -> Self {
-        Self {
+        Self(Payload::of(NumberedClass {
             class,
             number: AtomicU64::new(0),
-        }
+        }))
     }
+}
 
+impl NumberedClass {
     /// Takes the lock between two clock reads: it has to wait, or `lock_timing` is `every`.
     #[inline(never)]
     fn take_timed(
@@ -199,29 +206,40 @@ impl LockPoint {
 impl LockPoint {
     /// A future that takes the lock.
     #[track_caller]
-    pub fn wait_for<F: Future>(&self, mode: LockMode, future: F) -> WaitFuture<F, &Self> {
-        self.wait_as(operation(self.class, mode), future)
+    pub fn wait_for<F: Future>(&self, mode: LockMode, future: F) -> WaitFuture<F, &NumberedClass> {
+        self.wait_as(self.operation(mode), future)
     }
 
     /// A future, as a wait of this operation.
     #[track_caller]
-    pub fn wait_as<F: Future>(&self, operation: Operation, future: F) -> WaitFuture<F, &Self> {
-        wait_for(self, operation, Source::here(), future)
+    pub fn wait_as<F: Future>(
+        &self,
+        operation: Operation,
+        future: F,
+    ) -> WaitFuture<F, &NumberedClass> {
+        wait_for(self.0.as_ref(), operation, Source::here(), future)
+    }
+
+    fn operation(&self, mode: LockMode) -> Operation {
+        let class = self.0.get().map(|point| point.class);
+        class.map_or(Operation::Lock, |class| operation(class, mode))
     }
 
     /// Counts that the lock was taken without a wait.
     pub fn count_taken(&self, mode: LockMode) {
-        self.count_taken_as(operation(self.class, mode));
+        self.count_taken_as(self.operation(mode));
     }
 
     /// The same for this operation.
     pub fn count_taken_as(&self, operation: Operation) {
-        count_at_once(&self, operation);
+        if let Some(point) = self.0.get() {
+            count_at_once(&point, operation);
+        }
     }
 }
 
 #[cfg(feature = "tokio")]
-impl Subject for &LockPoint {
+impl Subject for &NumberedClass {
     fn class(&self) -> &'static Class {
         self.class
     }
@@ -246,10 +264,13 @@ impl Point for LockPoint {
         quick: impl Fn() -> bool,
         slow: impl FnOnce() -> bool,
     ) -> bool {
-        let Some(local) = local_of_waits() else {
-            return quick() || self.take_uncounted(mode, slow);
+        let Some(point) = self.0.get() else {
+            return quick() || slow();
         };
-        let number = self.number(local);
+        let Some(local) = local_of_waits() else {
+            return quick() || point.take_uncounted(mode, slow);
+        };
+        let number = point.number(local);
         let class = (number >> 32) as u16;
         let bits = local.bits(class);
         const MASK: u8 = effective::EVERY | effective::WEIGHED | effective::COUNT;
@@ -261,12 +282,12 @@ impl Point for LockPoint {
         } else if bits & effective::COUNT == 0 {
             return quick() || slow();
         } else if bits & effective::WEIGHED != 0 {
-            return self.take_weighed(local, number, bits, mode, source, quick, slow);
+            return point.take_weighed(local, number, bits, mode, source, quick, slow);
         }
         if is_event(bits) {
-            return self.take_event(local, number, bits, mode, source, quick, slow);
+            return point.take_event(local, number, bits, mode, source, quick, slow);
         }
-        self.take_timed(local, number, bits, mode, quick, slow)
+        point.take_timed(local, number, bits, mode, quick, slow)
     }
 
     #[inline(always)]
@@ -280,8 +301,8 @@ impl Point for LockPoint {
 
     #[inline(always)]
     fn retaken(&self, mode: LockMode) {
-        if let Some(local) = local_of_waits() {
-            let number = self.number(local);
+        if let (Some(point), Some(local)) = (self.0.get(), local_of_waits()) {
+            let number = point.number(local);
             let class = (number >> 32) as u16;
             let bits = local.bits(class);
             let weight = running::weight(bits, WAIT);
@@ -293,17 +314,20 @@ impl Point for LockPoint {
 
     #[inline(always)]
     fn released(&self, mode: LockMode) {
+        let Some(point) = self.0.get() else {
+            return;
+        };
         let Some(local) = attached().filter(|local| local.marked_locks.get() != 0) else {
             return;
         };
-        let number = self.number.load(Ordering::Relaxed);
+        let number = point.number.load(Ordering::Relaxed);
         if number >> 48 == local.key >> 32 {
             unmark_held(local, number as u32, Some(mode));
         }
     }
 }
 
-impl Drop for LockPoint {
+impl Drop for NumberedClass {
     fn drop(&mut self) {
         let number = *self.number.get_mut();
         if number as u32 != 0 {
@@ -346,9 +370,11 @@ impl Cond {
         } else {
             Operation::Wait
         };
-        let class = self.lock.class;
-        wait::start_on::<false>(class, operation, wait::Start::Now, source, |local| {
-            (self.lock.number(local) & 0xffff_ffff, 0xff)
+        let Some(point) = self.lock.0.get() else {
+            return Wait::NONE;
+        };
+        wait::start_on::<false>(point.class, operation, wait::Start::Now, source, |local| {
+            (point.number(local) & 0xffff_ffff, 0xff)
         })
     }
 }

@@ -9,12 +9,7 @@
 pub mod asynchronous;
 mod condvar;
 
-#[cfg(not(feature = "instrument"))]
-mod absent;
-#[cfg(feature = "instrument")]
 mod instrumented;
-#[cfg(not(feature = "instrument"))]
-use absent as instrumented;
 
 use std::ops::{Deref, DerefMut};
 

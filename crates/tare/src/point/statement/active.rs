@@ -16,6 +16,7 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::STATEMENT_DEPTH;
 
 use super::Statement;
+use super::running::Running;
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local_of_statements};
 use crate::engine::local::Local;
@@ -91,11 +92,14 @@ pub fn start_since(class: &Class, since: u64) -> Statement {
     local.set_idle_end(since);
     let statement = super::begin(local, class, Source::here());
     // The others have taken the edge.
-    if statement.is_active() {
+    if let Some(running) = statement
+        .running
+        .get()
+        .filter(|running| running.is_active())
+    {
         let is_since = local.edge.replace(0) == since && local.idle_end.replace(0) == since;
         let by_counter = effective::TIME | effective::OTHER_CLOCK;
-        if is_since && statement.level == 0 && statement.bits.get() & by_counter == effective::TIME
-        {
+        if is_since && running.level == 0 && running.bits.get() & by_counter == effective::TIME {
             local.statement_starts[0].set(since);
             local.slot.activity.began.store(since, Ordering::Relaxed);
         }
@@ -103,7 +107,7 @@ pub fn start_since(class: &Class, since: u64) -> Statement {
     statement
 }
 
-impl Statement {
+impl Running {
     /// The local, if this is the innermost statement, and began at the level `active`.
     #[inline(always)]
     fn active_local<'a>(&self) -> Option<&'a Local> {
@@ -116,9 +120,9 @@ impl Statement {
         })
     }
 
-    /// Whether it began at the level `active`. Then only its text, its class and its failure matter.
+    /// Whether it began at the level `active`.
     #[inline(always)]
-    pub fn is_active(&self) -> bool {
+    pub(super) fn is_active(&self) -> bool {
         self.key == active::KEY
     }
 
@@ -142,7 +146,7 @@ impl Statement {
     /// Stores its text, which may be no UTF-8, as far as there is space.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn text_active(&self, text: &[u8]) {
+    pub(super) fn text_active(&self, text: &[u8]) {
         let Some(local) = self.active_local() else {
             return;
         };
@@ -153,7 +157,7 @@ impl Statement {
 
     /// Notes that it has failed.
     #[inline]
-    pub fn failed_active(&self) {
+    pub(super) fn failed_active(&self) {
         if self.key == active::KEY {
             self.bits.set(self.bits.get() | FAILED);
         }
@@ -191,20 +195,47 @@ impl Statement {
         }
         leave(local, level, now);
     }
+}
+
+impl Statement {
+    /// Whether it began at the level `active`. Then only its text, its class and its failure matter.
+    #[inline(always)]
+    pub fn is_active(&self) -> bool {
+        self.running.get().is_some_and(Running::is_active)
+    }
+
+    /// Stores its text, which may be no UTF-8, as far as there is space.
+    #[inline(always)]
+    pub fn text_active(&self, text: &[u8]) {
+        if let Some(running) = self.running.get() {
+            running.text_active(text);
+        }
+    }
+
+    /// Notes that it has failed.
+    #[inline]
+    pub fn failed_active(&self) {
+        if let Some(running) = self.running.get() {
+            running.failed_active();
+        }
+    }
 
     /// Ends a statement that began at another level, as one of the level `active`: that was the level for a
     /// while, and the host has not reported all that belongs to it.
     pub fn end_as_active(mut self, has_failed: bool) {
-        if let Some(local) = self.local() {
-            let bits = self.bits.get();
+        let Some(running) = self.running.get_mut() else {
+            return;
+        };
+        if let Some(local) = running.local() {
+            let bits = running.bits.get();
             if bits & (effective::TIME | effective::COUNT) == effective::TIME | effective::COUNT {
                 let now = local.clock(bits, EventType::Statement);
-                let start = local.statement_starts[usize::from(self.level)].get();
+                let start = local.statement_starts[usize::from(running.level)].get();
                 count(local, bits, start, now, has_failed);
             }
-            self.leave(local);
+            running.leave(local);
         }
-        self.key = 0;
+        running.key = 0;
     }
 }
 

@@ -62,11 +62,14 @@ impl Statement {
         counters: impl IntoIterator<Item = (Counter, u64)>,
         new: impl Fn(u64, u64) -> u64,
     ) {
-        let Some(local) = still(self.local, self.key) else {
+        let Some(running) = self.running.get() else {
+            return;
+        };
+        let Some(local) = still(running.local, running.key) else {
             return;
         };
         // SAFETY: it is in that local.
-        let (counted, record) = (unsafe { &*self.counted }, self.record(local));
+        let (counted, record) = (unsafe { &*running.counted }, running.record(local));
         for (counter, n) in counters {
             let i = counter as usize;
             let value = counted.change(i, |old| new(old, n));
@@ -82,8 +85,9 @@ impl Statement {
     /// 00000.
     #[inline]
     pub fn end_without_sqlstate(&self) {
-        if let Some(local) = still(self.local, self.key)
-            && let Some(record) = self.record(local)
+        if let Some(running) = self.running.get()
+            && let Some(local) = still(running.local, running.key)
+            && let Some(record) = running.record(local)
         {
             record.set(at::SQLSTATE, at::NO_SQLSTATE);
         }
@@ -100,10 +104,13 @@ impl Statement {
     #[cold]
     pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
         self.set(Counter::Errors, 1);
-        let Some(local) = self.local() else {
-            return self.failed_active();
+        let Some(running) = self.running.get() else {
+            return;
         };
-        if let Some(record) = self.record(local) {
+        let Some(local) = running.local() else {
+            return running.failed_active();
+        };
+        if let Some(record) = running.record(local) {
             text::store_error(local, record, errno, sqlstate, message);
         }
     }

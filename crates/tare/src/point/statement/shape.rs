@@ -7,16 +7,20 @@ use super::Statement;
 impl Statement {
     /// Sets its digest by its normalised text, such as `get ?`, as the column DIGEST_TEXT shows it. Its text
     /// is set by [`text_only`](Self::text_only).
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn shape(&self, shape: &str) {
         self.digest_by_shape(shape, shape);
     }
 
     /// The same. `text`: the statement, as the first sample of its digest.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn digest_by_shape(&self, shape: &str, text: &str) {
-        let Some(local) = self.local() else { return };
-        if self.bits.get() & effective::DIGEST != 0 {
-            let schema = self.schema.get();
-            self.set_digest(local, local.digest_of_shape(shape, text, schema));
+        let Some((running, local)) = self.recorded() else {
+            return;
+        };
+        if running.bits.get() & effective::DIGEST != 0 {
+            let schema = running.schema.get();
+            running.set_digest(local, local.digest_of_shape(shape, text, schema));
         }
     }
 }

@@ -42,6 +42,7 @@ use std::task::{Context, Poll};
 use super::thread::ThreadSession;
 use crate::engine::hot::attached;
 use crate::engine::task::{Home, TaskParent};
+use crate::payload::Payload;
 
 /// Runs a future in a session: the session is the polling thread's during each poll, and while the future
 /// is dropped.
@@ -103,10 +104,10 @@ impl<F> fmt::Debug for Scope<F> {
 /// # }
 /// ```
 pub fn branch<F: Future>(future: F) -> Branch<F> {
-    let place = attached().map(|local| (Home::of(local), local.current_task()));
+    let place = || attached().map(|local| (Home::of(local), local.current_task()));
     Branch {
         future: ManuallyDrop::new(future),
-        place,
+        place: Payload::new(place),
     }
 }
 
@@ -115,7 +116,7 @@ pub fn branch<F: Future>(future: F) -> Branch<F> {
 pub struct Branch<F> {
     future: ManuallyDrop<F>,
     /// Its session, and the innermost statement that runs there for this branch.
-    place: Option<(Home, TaskParent)>,
+    place: Payload<Option<(Home, TaskParent)>>,
 }
 
 impl<F> Branch<F> {
@@ -123,10 +124,10 @@ impl<F> Branch<F> {
     #[inline]
     fn run<T>(
         future: &mut ManuallyDrop<F>,
-        place: &mut Option<(Home, TaskParent)>,
+        place: &mut Payload<Option<(Home, TaskParent)>>,
         work: impl FnOnce(&mut ManuallyDrop<F>) -> T,
     ) -> T {
-        let _inside = place.as_mut().and_then(Inside::enter);
+        let _inside = place.as_option_mut().and_then(Inside::enter);
         work(future)
     }
 }

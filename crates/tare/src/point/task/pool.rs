@@ -8,6 +8,7 @@ use super::shared::SharedSession;
 use crate::class::Class;
 use crate::engine::is_running;
 use crate::lock::PlainMutex;
+use crate::payload::Payload;
 use crate::point::thread;
 
 /// Lists of idle sessions: a thread prefers its own.
@@ -30,7 +31,9 @@ thread_local! {
 ///     POOL.give(session);
 /// }
 /// ```
-pub struct SessionPool {
+pub struct SessionPool(Payload<Pool>);
+
+struct Pool {
     class: &'static Class,
     limit: usize,
     created: AtomicUsize,
@@ -40,27 +43,35 @@ pub struct SessionPool {
 impl SessionPool {
     /// A pool without sessions, of which it creates up to `limit`, of this class.
     pub const fn new(class: &'static Class, limit: usize) -> Self {
-        Self {
+        Self(Payload::of(Pool {
             class,
             limit,
             created: AtomicUsize::new(0),
             idle: [const { PlainMutex::new(Vec::new()) }; LISTS],
-        }
+        }))
     }
 
     /// Takes a session that is idle, or a new one. `None`: the limit is reached, or Tare does not record.
     pub fn take(&self) -> Option<Arc<SharedSession>> {
-        if !is_running() {
-            return None;
-        }
+        let pool = self.0.get().filter(|_| is_running())?;
         // The thread gets a slot before sessions can take all.
         thread::id();
         let own = LIST.try_with(|list| *list).unwrap_or(0);
-        let lists = (0..LISTS).map(|i| &self.idle[(own + i) % LISTS]);
+        let lists = (0..LISTS).map(|i| &pool.idle[(own + i) % LISTS]);
         let mut idle = lists.filter_map(|list| list.try_lock()?.pop());
-        idle.next().or_else(|| self.create())
+        idle.next().or_else(|| pool.create())
     }
 
+    /// Gives back a session, so that another request can have it.
+    pub fn give(&self, session: Arc<SharedSession>) {
+        if let Some(pool) = self.0.get() {
+            let own = LIST.try_with(|list| *list).unwrap_or(0);
+            pool.idle[own].lock().push(session);
+        }
+    }
+}
+
+impl Pool {
     #[cold]
     fn create(&self) -> Option<Arc<SharedSession>> {
         let below = |created: usize| (created < self.limit).then_some(created + 1);
@@ -69,20 +80,17 @@ impl SessionPool {
             .ok()?;
         Some(SharedSession::of_client(self.class))
     }
-
-    /// Gives back a session, so that another request can have it.
-    pub fn give(&self, session: Arc<SharedSession>) {
-        let own = LIST.try_with(|list| *list).unwrap_or(0);
-        self.idle[own].lock().push(session);
-    }
 }
 
 impl fmt::Debug for SessionPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionPool")
-            .field("class", &self.class.name())
-            .field("limit", &self.limit)
-            .field("created", &self.created.load(Ordering::Relaxed))
-            .finish_non_exhaustive()
+        let mut debug = f.debug_struct("SessionPool");
+        if let Some(pool) = self.0.get() {
+            debug
+                .field("class", &pool.class.name())
+                .field("limit", &pool.limit)
+                .field("created", &pool.created.load(Ordering::Relaxed));
+        }
+        debug.finish_non_exhaustive()
     }
 }

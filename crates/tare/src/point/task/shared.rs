@@ -20,7 +20,8 @@ use tare_layout::slot::Slot;
 use crate::class::Class;
 use crate::engine::hot;
 use crate::engine::local::Local;
-use crate::point::thread::{self, ThreadSession};
+use crate::payload::IS_COMPILED_IN;
+use crate::point::thread::{self, Session, ThreadSession};
 
 /// A session that one thread at a time has entered, for hosts that report that work for a client continues
 /// and pauses, and not in which order.
@@ -93,13 +94,18 @@ impl SharedSession {
         // The thread gets a slot before sessions can take all.
         thread::id();
         let session = ThreadSession::new(class);
-        session.set_processlist_id(NEXT.fetch_add(1, Ordering::Relaxed));
+        if IS_COMPILED_IN {
+            session.set_processlist_id(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
         Self::new(session)
     }
 
     /// Makes the session the calling thread's, until the thread leaves it as often as it has entered it.
     /// False: another thread has entered it, or it has no slot; nothing was done.
     pub fn enter(self: &Arc<Self>) -> bool {
+        if !IS_COMPILED_IN {
+            return false;
+        }
         STACK
             .try_with(|cell| match cell.try_borrow_mut() {
                 Ok(mut stack) => stack.enter(self),
@@ -110,6 +116,9 @@ impl SharedSession {
 
     /// Leaves the session. False: the calling thread has not entered it.
     pub fn leave(&self) -> bool {
+        if !IS_COMPILED_IN {
+            return false;
+        }
         let left = STACK.try_with(|cell| match cell.try_borrow_mut() {
             Ok(mut stack) => stack.leave(self),
             Err(_) => false,
@@ -130,10 +139,13 @@ impl SharedSession {
                 session.release(slot);
             }
         }
+        if !IS_COMPILED_IN {
+            return work(false);
+        }
         if self.owner.load(Ordering::Relaxed) == this_thread() {
             // SAFETY: rule 3 (this thread is the owner).
-            let local = unsafe { &*self.session.get() }.local();
-            if hot::is_local(local) {
+            let session = unsafe { &*self.session.get() }.session();
+            if session.is_some_and(|session| hot::is_local(session.local())) {
                 return work(true);
             }
         }
@@ -161,10 +173,12 @@ impl SharedSession {
         // An owner that is in no session was forked in this one.
         if is_new || !hot::is_in_session() {
             // SAFETY: rule 3 (this thread is the owner, and does not come back to the slot).
-            unsafe { &mut *self.session.get() }.renew_if_stale();
+            unsafe { &mut *self.session.get() }
+                .session_mut()?
+                .renew_if_stale();
         }
         // SAFETY: rule 3 (this thread is the owner).
-        let session = unsafe { &*self.session.get() };
+        let session = unsafe { &*self.session.get() }.session()?;
         let Some((before, slot)) = session.enter_slot() else {
             if is_new {
                 self.owner.store(0, Ordering::Release);
@@ -183,7 +197,8 @@ impl SharedSession {
         self.entries.store(entries, Ordering::Relaxed);
         if entries == 0 {
             // SAFETY: rule 3 (this thread is the owner).
-            if unsafe { &*self.session.get() }.is_current() {
+            let session = unsafe { &*self.session.get() }.session();
+            if session.is_some_and(Session::is_current) {
                 slot.os_id.store(0, Ordering::Relaxed);
             }
             self.owner.store(0, Ordering::Release);

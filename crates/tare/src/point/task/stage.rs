@@ -15,12 +15,16 @@ use crate::engine::hot::{self, local_of_statements};
 use crate::engine::local::{Local, is_event, words};
 use crate::engine::running;
 use crate::engine::task::Home;
+use crate::payload::Payload;
 use crate::source::Source;
 
 /// A running stage of a task. When it is dropped, it ends.
 #[must_use = "the stage ends when this is dropped"]
 #[derive(Debug)]
-pub struct Stage(Option<Running>);
+pub struct Stage {
+    /// Ends when it is dropped.
+    _running: Payload<Option<Running>>,
+}
 
 #[derive(Debug)]
 struct Running {
@@ -51,7 +55,10 @@ struct Running {
 #[track_caller]
 pub fn start(class: &Class) -> Stage {
     let source = Source::here();
-    Stage(local_of_statements().and_then(|local| begin(local, class, source)))
+    let begin = || local_of_statements().and_then(|local| begin(local, class, source));
+    Stage {
+        _running: Payload::new(begin),
+    }
 }
 
 fn begin(local: &Local, class: &Class, source: Source) -> Option<Running> {
@@ -154,11 +161,9 @@ impl Running {
     }
 }
 
-impl Drop for Stage {
+impl Drop for Running {
     #[inline]
     fn drop(&mut self) {
-        if let Some(running) = &self.0 {
-            running.end();
-        }
+        self.end();
     }
 }

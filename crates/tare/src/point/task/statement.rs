@@ -21,13 +21,14 @@ use crate::engine::local::{Local, is_event, words};
 use crate::engine::settings;
 use crate::engine::task::{Home, TaskParent};
 use crate::lock::PlainMutex;
+use crate::payload::Payload;
 use crate::point::statement::{active, counter_setters};
 use crate::point::{error, statement_event, text};
 use crate::source::Source;
 
 /// A running statement of a task. When it is dropped, it ends.
 #[must_use = "the statement ends when this is dropped"]
-pub struct Statement(Option<Running>);
+pub struct Statement(Payload<Option<Running>>);
 
 struct Running {
     home: Home,
@@ -59,7 +60,7 @@ pub fn start(class: &Class) -> Statement {
     let source = Source::here();
     match local_of_statements() {
         Some(local) => begin(local, class, source),
-        None => Statement(None),
+        None => Statement::of_none(),
     }
 }
 
@@ -81,7 +82,7 @@ pub(super) fn clock_at_begin(local: &Local, bits: u8, event_type: EventType) -> 
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn begin(local: &Local, class: &Class, source: Source) -> Statement {
     if class.kind() != Kind::Statement {
-        return Statement(None);
+        return Statement::of_none();
     }
     let number = local.number(class);
     let (mut bits, mut is_active) = (local.bits(number), false);
@@ -89,7 +90,7 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
         is_active = true;
         bits = local.bits(local.number(&crate::engine::active::STATEMENT));
         if bits & effective::COUNT == 0 {
-            return Statement(None);
+            return Statement::of_none();
         }
     }
     if bits & effective::SAMPLED != 0 {
@@ -109,7 +110,7 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
         false => None,
     };
     let active = is_active.then(|| is_in_session && begin_line(local, number, start));
-    Statement(Some(Running {
+    Statement(Payload::of(Some(Running {
         home: Home::of(local),
         start,
         event,
@@ -120,7 +121,7 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
         schema: AtomicU32::new(local.schema.get()),
         digest: PlainMutex::new(None),
         counters: SharedCounters::default(),
-    }))
+    })))
 }
 
 /// Begins the event, if a record is free.
@@ -376,13 +377,20 @@ impl Event {
 }
 
 impl Statement {
+    /// One that is not recorded.
+    #[inline(always)]
+    const fn of_none() -> Self {
+        Self(Payload::of(None))
+    }
+
     /// Whether anything is recorded: hosts can skip work that is only for Tare.
     #[inline]
     pub fn is_recorded(&self) -> bool {
-        self.0.is_some()
+        self.0.as_option().is_some()
     }
 
     /// Changes its class, when its kind becomes known.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn refine(&self, class: &Class) {
         if class.kind() == Kind::Statement
             && let Some((running, local)) = self.running()
@@ -421,11 +429,12 @@ impl Statement {
     /// What is recorded, and the calling thread's local.
     #[inline(always)]
     fn running<'a>(&self) -> Option<(&Running, &'a Local)> {
-        let running = self.0.as_ref()?;
+        let running = self.0.as_option()?;
         Some((running, running.home.local()?))
     }
 
     /// Sets its text, and computes its digest from it. Outside of its session, only the digest is set.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn text(&self, text: &str) {
         if let Some((running, local)) = self.running() {
             running.text(local, text);
@@ -434,6 +443,7 @@ impl Statement {
     }
 
     /// Sets its text only; its digest is set later, or it has none.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn text_only(&self, text: &str) {
         if let Some((running, local)) = self.running() {
             running.text(local, text);
@@ -441,6 +451,7 @@ impl Statement {
     }
 
     /// Sets its text, and a digest that was computed before.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn prepared(&self, text: &str, digest: &Digest) {
         if let Some((running, local)) = self.running() {
             running.text(local, text);
@@ -452,11 +463,13 @@ impl Statement {
 
     /// Sets its digest by its normalised text, such as `get ?`, as the column DIGEST_TEXT shows it: for
     /// statements of another language than SQL. Its text is set by [`text_only`](Self::text_only).
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn shape(&self, shape: &str) {
         self.digest_by_shape(shape, shape);
     }
 
     /// The same. `text`: the statement, as the first sample of its digest.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn digest_by_shape(&self, shape: &str, text: &str) {
         if let Some((running, local)) = self.running() {
             running.digest(local, |schema| local.digest_of_shape(shape, text, schema));
@@ -464,6 +477,7 @@ impl Statement {
     }
 
     /// Sets its default schema, if that is not the session's.
+    #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn schema(&self, name: &str) {
         if let Some((running, local)) = self.running() {
             running.schema(local, name);
@@ -473,7 +487,7 @@ impl Statement {
     /// Sets a counter.
     #[inline]
     pub fn set(&self, counter: Counter, value: u64) {
-        if let Some(running) = &self.0 {
+        if let Some(running) = self.0.as_option() {
             running
                 .counters
                 .touch(counter as usize)
@@ -484,7 +498,7 @@ impl Statement {
     /// Adds to a counter.
     #[inline]
     pub fn add(&self, counter: Counter, n: u64) {
-        if let Some(running) = &self.0 {
+        if let Some(running) = self.0.as_option() {
             running
                 .counters
                 .touch(counter as usize)
@@ -498,24 +512,22 @@ impl Statement {
     #[cold]
     pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {
         error::raised(errno);
-        if let Some(running) = &self.0 {
+        if let Some(running) = self.0.as_option() {
             running.failed(errno, sqlstate, message);
         }
     }
 }
 
-impl Drop for Statement {
+impl Drop for Running {
     #[inline]
     fn drop(&mut self) {
-        if let Some(running) = &mut self.0 {
-            running.end();
-        }
+        self.end();
     }
 }
 
 impl fmt::Debug for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.0.as_ref().and_then(|running| running.event);
+        let id = self.0.as_option().and_then(|running| running.event);
         f.debug_struct("Statement")
             .field("event_id", &id.map_or(0, |event| event.id))
             .finish()

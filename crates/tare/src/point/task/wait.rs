@@ -19,6 +19,7 @@ use crate::engine::hot::{self, local_of_waits};
 use crate::engine::local::{Local, is_event, words};
 use crate::engine::running;
 use crate::engine::task::Home;
+use crate::payload::Payload;
 use crate::point::lock_wait::{LockWait, count_unmarked};
 use crate::point::wait::fits;
 use crate::source::Source;
@@ -46,11 +47,16 @@ impl Subject for &'static Class {
 #[must_use = "futures do nothing unless they are polled"]
 pub struct WaitFuture<F, S = &'static Class> {
     // Ends before the future is dropped, which may free what others wait for.
+    wait: Payload<Awaited<S>>,
+    future: F,
+}
+
+/// What a task waits for, and how far it is.
+struct Awaited<S> {
     state: State,
     subject: S,
     operation: Operation,
     source: Source,
-    future: F,
 }
 
 /// The state of a wait.
@@ -76,21 +82,23 @@ enum State {
 #[inline]
 #[track_caller]
 pub fn future<F: Future>(class: &'static Class, operation: Operation, future: F) -> WaitFuture<F> {
-    wait_for(class, operation, Source::here(), future)
+    wait_for(Payload::of(class), operation, Source::here(), future)
 }
 
 /// The future `future`, as a wait for `subject`.
 pub(crate) fn wait_for<F, S: Subject>(
-    subject: S,
+    subject: Payload<S>,
     operation: Operation,
     source: Source,
     future: F,
 ) -> WaitFuture<F, S> {
     WaitFuture {
-        state: State::New,
-        subject,
-        operation,
-        source,
+        wait: subject.map(|subject| Awaited {
+            state: State::New,
+            subject,
+            operation,
+            source,
+        }),
         future,
     }
 }
@@ -104,22 +112,25 @@ impl<F: Future, S: Subject + Unpin> Future for WaitFuture<F, S> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: rule 1.
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
-        let is_first = matches!(this.state, State::New);
+        let Some(wait) = this.wait.get_mut() else {
+            return future.poll(context);
+        };
+        let is_first = matches!(wait.state, State::New);
         if is_first {
-            this.state = State::begin_if_timed(&this.subject, this.operation, this.source);
+            wait.state = State::begin_if_timed(&wait.subject, wait.operation, wait.source);
         }
         let poll = future.poll(context);
-        match (&poll, &mut this.state) {
-            (Poll::Ready(_), State::New) => count_at_once(&this.subject, this.operation),
+        match (&poll, &mut wait.state) {
+            (Poll::Ready(_), State::New) => count_at_once(&wait.subject, wait.operation),
             (Poll::Pending, State::New) => {
-                let running = Running::begin(&this.subject, this.operation, this.source);
-                this.state = running.map_or(State::Done, State::Running);
+                let running = Running::begin(&wait.subject, wait.operation, wait.source);
+                wait.state = running.map_or(State::Done, State::Running);
             }
             (Poll::Pending, State::Running(running)) => running.is_contended = true,
             (Poll::Pending, State::Done) | (Poll::Ready(_), _) => {}
         }
         if poll.is_ready() {
-            this.state = State::Done;
+            wait.state = State::Done;
         }
         poll
     }
@@ -128,9 +139,8 @@ impl<F: Future, S: Subject + Unpin> Future for WaitFuture<F, S> {
 impl<F, S> fmt::Debug for WaitFuture<F, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("WaitFuture");
-        debug
-            .field("operation", &self.operation)
-            .finish_non_exhaustive()
+        let operation = self.wait.get().map(|wait| wait.operation);
+        debug.field("operation", &operation).finish_non_exhaustive()
     }
 }
 
