@@ -28,6 +28,8 @@ mod metrics_source;
 mod observe;
 mod output;
 #[cfg(feature = "tools")]
+mod plans;
+#[cfg(feature = "tools")]
 mod processes;
 mod ps;
 mod querystat;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use tare_history::{
-    EndReason, Event, ExactWindows, Options, Query, Recorder, Retention, Sampling, Source,
+    EndReason, Event, ExactWindows, Options, PlanReader, Query, Recorder, Retention, Sampling,
+    Source,
 };
 use tare_live::Figures;
 
@@ -16,6 +17,7 @@ use crate::exact::{self, ExactOptions};
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source::{self, MetricsOptions, SessionClient};
 use crate::observe::{self, ObservedServer, QueryError};
+use crate::plans::{PlanMode, PlanThread};
 use crate::processes;
 use crate::sql::Target;
 
@@ -56,6 +58,11 @@ pub struct Args {
     /// End after so long: 30s, 10m, 2h
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
     duration: Option<Duration>,
+
+    /// Store an example and the plan (EXPLAIN FORMAT=JSON) of statements of a MySQL or MariaDB server, at most six per
+    /// minute, on a connection of its own that gives up after a second. Texts in them are masked (docs/plans.md)
+    #[arg(long, value_name = "WHICH", default_value = "changed")]
+    plans: PlanMode,
 
     /// Interval between writes; a kill loses at most the rows of one interval
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "10s")]
@@ -184,7 +191,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         for line in &connection.warnings {
             eprintln!("tare: {line}");
         }
-        let recorder = recorder.with_windows(connection.windows.take());
+        let recorder = recorder
+            .with_windows(connection.windows.take())
+            .with_plans(connection.plans.take());
         let ended = recorder.record(
             &mut *connection.source,
             connection
@@ -197,7 +206,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                 }
                 Event::Unread(why) if is_first => eprintln!("tare: status is not complete: {why}"),
                 Event::Refused(..) | Event::Unread(_) => {}
-                Event::Window(line) => eprintln!("tare: {line}"),
+                Event::Window(line) | Event::Plan(line) => eprintln!("tare: {line}"),
                 Event::Written(sampling) => {
                     figures.add(&sampling);
                     if args.verbose || (is_first && !is_segment) {
@@ -277,6 +286,7 @@ struct Connection {
     client: Option<SessionClient>,
     server: String,
     windows: Option<ExactWindows>,
+    plans: Option<Box<dyn PlanReader>>,
     warnings: Vec<String>,
 }
 
@@ -293,6 +303,7 @@ impl Connection {
                 source: Box::new(source),
                 client: None,
                 windows: None,
+                plans: None,
                 warnings,
             });
         }
@@ -314,9 +325,12 @@ impl Connection {
             warnings.extend(warning);
             windows
         });
+        let segment = source.attached().cloned();
+        let plans = PlanThread::start(args.plans, &args.target, &observed, segment);
         Ok(Self {
             source,
             windows,
+            plans: plans.map(|plans| Box::new(plans) as Box<dyn PlanReader>),
             client: Some(SessionClient(observed.into_session())),
             server,
             warnings,

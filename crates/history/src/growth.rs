@@ -100,6 +100,22 @@ pub struct Text {
     pub text: String,
 }
 
+/// Schemas whose indexes are not an application's.
+const SYSTEM_SCHEMAS: [&str; 4] = ["performance_schema", "information_schema", "mysql", "sys"];
+
+/// An index that the server has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexName {
+    /// The schema of its table.
+    pub schema: Option<String>,
+    /// The table.
+    pub table: String,
+    /// The index.
+    pub index: String,
+    /// Both, as in table `growth`.
+    pub name: String,
+}
+
 type Key = (&'static str, Option<String>, String);
 type Numbers = ([Option<u64>; SUMS], Option<i64>);
 
@@ -109,6 +125,8 @@ pub struct Growth {
     last: HashMap<Key, Numbers>,
     /// Digests whose texts were returned.
     sent_texts: std::collections::HashSet<(Option<String>, String)>,
+    /// Indexes that were read for the first time, until they are taken.
+    indexes: Vec<IndexName>,
     /// Queries that the server refuses, and its reason, until that was returned.
     refused: Vec<(&'static str, String)>,
     started: bool,
@@ -158,11 +176,37 @@ impl Growth {
                         text,
                     });
                 }
+                if question.kind == "index" {
+                    self.add_index(schema.as_ref(), &name);
+                }
                 grown.extend(self.row(question.kind, schema, name, (numbers, value)));
             }
         }
         self.started = true;
         Ok((grown, texts))
+    }
+
+    /// Adds an index whose row was not read before, unless it is of a table of the server itself.
+    fn add_index(&mut self, schema: Option<&String>, name: &str) {
+        if schema.is_some_and(|schema| SYSTEM_SCHEMAS.contains(&schema.as_str())) {
+            return;
+        }
+        if (self.last).contains_key(&("index", schema.cloned(), name.to_owned())) {
+            return;
+        }
+        if let Some((table, index)) = name.rsplit_once('.') {
+            self.indexes.push(IndexName {
+                schema: schema.cloned(),
+                table: table.to_owned(),
+                index: index.to_owned(),
+                name: name.to_owned(),
+            });
+        }
+    }
+
+    /// Takes the indexes that were read for the first time.
+    pub fn take_indexes(&mut self) -> Vec<IndexName> {
+        std::mem::take(&mut self.indexes)
     }
 
     /// The growth of a source's own counters since the last call.
@@ -265,5 +309,27 @@ mod tests {
         assert_eq!(grown, [(a, Some(2)), (b, Some(1))]);
         assert_eq!(growth.refused().len(), QUESTIONS.len() - 1);
         assert_eq!(growth.refused(), []);
+    }
+
+    #[test]
+    fn an_index_is_listed_once_and_not_if_it_is_the_servers_own() {
+        let mut growth = Growth::default();
+        let shop = Some("shop".to_owned());
+        growth.add_index(shop.as_ref(), "t.by_a");
+        growth.add_index(Some(&"mysql".to_owned()), "user.PRIMARY");
+        growth.row(
+            "index",
+            shop.clone(),
+            "t.by_a".to_owned(),
+            ([None; SUMS], None),
+        );
+        growth.add_index(shop.as_ref(), "t.by_a");
+        let indexes = growth.take_indexes();
+        let names: Vec<_> = indexes
+            .iter()
+            .map(|i| (&*i.table, &*i.index, &*i.name))
+            .collect();
+        assert_eq!(names, [("t", "by_a", "t.by_a")]);
+        assert_eq!(growth.take_indexes(), []);
     }
 }

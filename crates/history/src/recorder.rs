@@ -11,6 +11,7 @@ use tare_reader::{Schedule, priority};
 use crate::error::Error;
 use crate::exact::{Due, ExactWindows};
 use crate::growth::Growth;
+use crate::plan::{Plan, PlanReader};
 use crate::query::{Query, QueryError};
 use crate::retention::Retention;
 use crate::sample::{Moment, Source};
@@ -62,6 +63,8 @@ pub enum Event {
     Written(Sampling),
     /// A part of the server's status cannot be read: a sentence. Each is reported once.
     Unread(String),
+    /// Plans cannot be read, or not completely: a sentence. Each is reported once.
+    Plan(String),
     /// An exact window was opened, ended or refused: a line for the log.
     Window(String),
 }
@@ -98,10 +101,11 @@ pub struct Recorder<'a> {
     /// Whether the server has counted all events exactly since the last growth.
     is_exact: Option<bool>,
     windows: Option<ExactWindows>,
+    plans: Option<Box<dyn PlanReader>>,
     sampling: Sampling,
     last_locks: Instant,
     last_status: Option<Instant>,
-    /// The parts of the status that were reported as unread.
+    /// The sentences about the status and plans that were reported.
     unread: HashSet<String>,
 }
 
@@ -119,6 +123,7 @@ impl<'a> Recorder<'a> {
             last_growth: Instant::now(),
             is_exact: None,
             windows: None,
+            plans: None,
             sampling: Sampling::default(),
             last_locks: Instant::now(),
             last_status: None,
@@ -131,6 +136,12 @@ impl<'a> Recorder<'a> {
     #[must_use]
     pub fn with_windows(self, windows: Option<ExactWindows>) -> Self {
         Self { windows, ..self }
+    }
+
+    /// Records plans of statements.
+    #[must_use]
+    pub fn with_plans(self, plans: Option<Box<dyn PlanReader>>) -> Self {
+        Self { plans, ..self }
     }
 
     /// Records until it is stopped or the server has gone. Growth is that of the server's counters, or of the
@@ -176,6 +187,7 @@ impl<'a> Recorder<'a> {
                     self.writer.add_moment(&moment, schedule.represent(start))?;
                     self.record_locks(&moment, source);
                     self.record_status(&moment, source, notify);
+                    self.record_plans(&moment, notify);
                     ended = self
                         .follow_level(&moment, source, &mut server, notify)
                         .err();
@@ -238,6 +250,29 @@ impl<'a> Recorder<'a> {
             }
         }
         self.sampling.took += start.elapsed();
+    }
+
+    /// Takes the plans that were read meanwhile, and lets the reader begin with the next.
+    fn record_plans(&mut self, moment: &Moment, notify: &mut dyn FnMut(Event)) {
+        let Some(reader) = &mut self.plans else {
+            return;
+        };
+        let running = moment
+            .samples
+            .iter()
+            .filter(|sample| sample.statement.is_some());
+        let reading = reader.poll(running.count());
+        for plan in reading.plans {
+            self.writer.add_plan(&Plan {
+                at: moment.at,
+                ..plan
+            });
+        }
+        for message in reading.messages {
+            if self.unread.insert(message.clone()) {
+                notify(Event::Plan(message));
+            }
+        }
     }
 
     /// Opens and ends exact windows. Growth is recorded at each change of the level.
@@ -338,6 +373,10 @@ impl<'a> Recorder<'a> {
                 self.last_growth = start;
                 let meanwhile = (seconds, self.is_exact);
                 self.writer.add_growth(&grown, &texts, at, meanwhile);
+                (self.writer).add_indexes(&self.growth.take_indexes(), at);
+                if let Some(plans) = &mut self.plans {
+                    plans.observe(&grown, &texts);
+                }
                 Ok(())
             }
             Err(error) => Err(error.into()),

@@ -218,14 +218,53 @@ pub static DEADLOCKS: Table = Table {
     ],
 };
 
+/// Plans of statements.
+#[rustfmt::skip] // One column, one line.
+pub static PLANS: Table = Table {
+    name: "plans",
+    doc: "An example of a statement, and its plan when the recorder read it.",
+    by_hour: true,
+    columns: &[
+        AT,
+        SERVER,
+        column("schema", Type::Text, "The default schema."),
+        column("digest", Type::Text, "The digest."),
+        column("reason", Type::Text, "new (the recorder had no plan of the digest), changed (its time per call changed)."),
+        column("example", Type::Text, "A statement with this digest; '<secret>' replaces texts, and numbers of more than eight digits."),
+        column("problem", Type::Text, "Why there is no plan."),
+        column("plan", Type::Text, "What EXPLAIN FORMAT=JSON answered, with the same replacements."),
+        column("shape", Type::Text, "A hash of the tree: which tables are read in which order by which index. Estimates do not matter."),
+        column("full_scans", Type::Text, "Names or aliases of tables that the plan reads completely, without an index, separated by commas; empty if there are none."),
+        column("indexes", Type::Text, "Indexes that the plan uses, as table.index, separated by commas; empty if there are none. The table is its alias, if it has one."),
+    ],
+};
+
+/// Indexes that the server has.
+#[rustfmt::skip] // One column, one line.
+pub static INDEXES: Table = Table {
+    name: "indexes",
+    doc: "An index of a table that was opened since the server started, without those of system schemas, once for each run of tare record.",
+    by_hour: false,
+    columns: &[
+        AT,
+        SERVER,
+        column("schema", Type::Text, "Schema of the table."),
+        column("table_name", Type::Text, "The table."),
+        column("index_name", Type::Text, "The index."),
+        column("name", Type::Text, "table.index, as in growth."),
+    ],
+};
+
 /// All tables.
-pub static TABLES: [&Table; 10] = [
+pub static TABLES: [&Table; 12] = [
     &MOMENTS,
     &SAMPLES,
     &GROWTH,
     &DIGESTS,
     &BLOCKS,
     &DEADLOCKS,
+    &PLANS,
+    &INDEXES,
     STATUS_TABLES[0],
     STATUS_TABLES[1],
     STATUS_TABLES[2],

@@ -8,11 +8,12 @@ use tare_reader::scheduler::State;
 use crate::batch::{Batch, Value};
 use crate::blocks::{Block, Deadlock, DeadlockTransaction, HolderState, count_holders};
 use crate::error::Error;
-use crate::growth::{GrowthRow, Text};
+use crate::growth::{GrowthRow, IndexName, Text};
 use crate::hour::{Hour, micros};
+use crate::plan::Plan;
 use crate::run::Run;
 use crate::sample::Moment;
-use crate::schema::{BLOCKS, DEADLOCKS, DIGESTS, GROWTH, MOMENTS, SAMPLES};
+use crate::schema::{BLOCKS, DEADLOCKS, DIGESTS, GROWTH, INDEXES, MOMENTS, PLANS, SAMPLES};
 use crate::status::{STATUS_TABLES, ServerStatus};
 
 /// The most samples of a piece, which bounds the memory.
@@ -29,6 +30,8 @@ pub struct Writer {
     digests: Batch,
     blocks: Batch,
     deadlocks: Batch,
+    plans: Batch,
+    indexes: Batch,
     /// Of [`STATUS_TABLES`].
     status: [Batch; 4],
 }
@@ -50,6 +53,8 @@ impl Writer {
             digests: Batch::new(&DIGESTS),
             blocks: Batch::new(&BLOCKS),
             deadlocks: Batch::new(&DEADLOCKS),
+            plans: Batch::new(&PLANS),
+            indexes: Batch::new(&INDEXES),
             status: STATUS_TABLES.map(Batch::new),
         })
     }
@@ -248,6 +253,40 @@ impl Writer {
         }
     }
 
+    /// Adds a plan.
+    pub fn add_plan(&mut self, plan: &Plan) {
+        let (full_scans, indexes) = (plan.full_scans.join(", "), plan.indexes.join(", "));
+        // Without a plan it is not known what it reads.
+        let of_plan = |text| Value::Text(plan.plan.as_ref().map(|_| text));
+        self.plans.push([
+            Value::Long(Some(micros(plan.at))),
+            Value::Text(Some(&self.server)),
+            Value::Text(plan.schema.as_deref()),
+            Value::Text(Some(&plan.digest)),
+            Value::Text(Some(plan.reason.name())),
+            Value::Text(plan.example.as_deref()),
+            Value::Text(plan.problem.as_deref()),
+            Value::Text(plan.plan.as_deref()),
+            Value::Text(plan.shape.as_deref()),
+            of_plan(&full_scans),
+            of_plan(&indexes),
+        ]);
+    }
+
+    /// Adds indexes that the server has.
+    pub fn add_indexes(&mut self, indexes: &[IndexName], now: SystemTime) {
+        for index in indexes {
+            self.indexes.push([
+                Value::Long(Some(micros(now))),
+                Value::Text(Some(&self.server)),
+                Value::Text(index.schema.as_deref()),
+                Value::Text(Some(&index.table)),
+                Value::Text(Some(&index.index)),
+                Value::Text(Some(&index.name)),
+            ]);
+        }
+    }
+
     /// Writes the rows as pieces, which survive a kill.
     ///
     /// # Errors
@@ -260,6 +299,8 @@ impl Writer {
             &mut self.digests,
             &mut self.blocks,
             &mut self.deadlocks,
+            &mut self.plans,
+            &mut self.indexes,
         ];
         for batch in batches.into_iter().chain(&mut self.status) {
             if batch.rows() > 0 {

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use comparison::Comparison;
 use recording::{Place, Recording, find_server};
 use report::Report;
+pub use statistics::Change;
 use tare_live::{DiffReport, DiffRequest};
 pub use window::Start;
 use window::{DAY_MS, Window};

@@ -6,29 +6,33 @@ const TABLE_ACCESS_DENIED: u16 = 1142;
 const DATABASE_ACCESS_DENIED: u16 = 1044;
 /// ER_SPECIFIC_ACCESS_DENIED_ERROR
 const PRIVILEGE_NEEDED: u16 = 1227;
+/// ER_VIEW_NO_EXPLAIN
+const VIEW_NOT_EXPLAINED: u16 = 1345;
 /// ER_KILL_DENIED_ERROR
 const KILL_DENIED: u16 = 1095;
 
-/// The message of an error; if a right is missing, with the statement that grants it.
-pub fn explain_refusal(errno: u16, message: &str) -> String {
-    match missing_grant(errno, message) {
+/// The message of an error; if a right is missing, with the statement that grants it. MySQL's message does not name the
+/// schema of a table: it is `schema`, or else performance_schema.
+pub fn explain_refusal_in(errno: u16, message: &str, schema: Option<&str>) -> String {
+    match missing_grant(errno, message, schema) {
         Some(grant) => format!("{message}: {grant} gives the right"),
         None => message.to_owned(),
     }
 }
 
-fn missing_grant(errno: u16, message: &str) -> Option<String> {
+fn missing_grant(errno: u16, message: &str, schema: Option<&str>) -> Option<String> {
     let between = |start: &str, end: &str| {
         let (_, rest) = message.split_once(start)?;
         Some(rest.split_once(end).map_or(rest, |(text, _)| text))
     };
+    let default = schema.unwrap_or("performance_schema");
     match errno {
         // SELECT command denied to user 'u'@'h' for table 'threads'; MariaDB names the database, too.
         TABLE_ACCESS_DENIED => {
             let right = message.split_once(" command denied")?.0.rsplit(": ").next()?;
             let account = between("to user ", " for table")?;
             let table = between("for table ", "\n")?.replace(['`', '\''], "");
-            let database = table.split_once('.').map_or("performance_schema", |(name, _)| name);
+            let database = table.split_once('.').map_or(default, |(name, _)| name);
             Some(format!("GRANT {right} ON {database}.* TO {account}"))
         }
         DATABASE_ACCESS_DENIED => {
@@ -46,6 +50,7 @@ fn missing_grant(errno: u16, message: &str) -> Option<String> {
             "GRANT CONNECTION_ADMIN ON *.* to this account (MariaDB: CONNECTION ADMIN; before MySQL 8: SUPER)"
                 .to_owned(),
         ),
+        VIEW_NOT_EXPLAINED => Some(format!("GRANT SELECT, SHOW VIEW ON {default}.* to this account")),
         _ => None,
     }
 }
@@ -83,11 +88,15 @@ mod tests {
                 "GRANT CONNECTION_ADMIN ON *.* to this account",
             ),
         ] {
-            assert_eq!(missing_grant(errno, message).as_deref(), Some(grant));
-            let explained = explain_refusal(errno, message);
+            assert_eq!(missing_grant(errno, message, None).as_deref(), Some(grant));
+            let explained = explain_refusal_in(errno, message, None);
             assert!(explained.starts_with(message) && explained.contains(grant));
         }
-        assert_eq!(explain_refusal(1146, "no such table"), "no such table");
-        assert_eq!(explain_refusal(1142, "denied"), "denied");
+        let denied = "SELECT command denied to user 'u'@'h' for table 'orders'";
+        let explained = explain_refusal_in(1142, denied, Some("shop"));
+        assert!(explained.contains("GRANT SELECT ON shop.* TO 'u'@'h'"));
+        for (errno, message) in [(1146, "no such table"), (1142, "denied")] {
+            assert_eq!(explain_refusal_in(errno, message, None), message);
+        }
     }
 }

@@ -36,7 +36,7 @@ pub use about::{About, Product};
 pub use listener::connect_to_listener;
 use tare_client::SessionKind;
 
-use self::grant::explain_refusal;
+pub use self::grant::explain_refusal_in;
 #[cfg(feature = "tools")]
 use self::innodb::InnodbReader;
 use crate::exit::{FAILED, Failure};
@@ -156,14 +156,14 @@ fn answer(session: &mut SqlSession, sql: &str) -> Result<Rows, QueryError> {
         }),
         Err(error) if is_lost(error.errno()) => Err(QueryError::Lost(error.to_string())),
         Err(error) => {
-            let why = explain_refusal(error.errno(), &error.to_string());
+            let why = explain_refusal_in(error.errno(), &error.to_string(), None);
             Err(QueryError::Refused(why))
         }
     }
 }
 
 /// Whether an error ends a connection, or says that the server took too long for an answer.
-fn is_lost(errno: u16) -> bool {
+pub fn is_lost(errno: u16) -> bool {
     match errno {
         // The server shuts down, or it or an administrator has ended the session.
         1053 | 1077 | 1079 | 1152 | 1927 | 3169 | 4031 => true,

@@ -1,0 +1,189 @@
+//! Plans of statements for `tare record`: EXPLAIN on a connection and a thread of their own. docs/plans.md describes
+//! them.
+
+mod check;
+mod due;
+mod mask;
+mod read;
+mod tokens;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+use std::time::Instant;
+
+use tare_history::{GrowthRow, Plan, PlanReader, PlanReading, PlanReason, Text};
+use tare_reader::Segment;
+
+use crate::observe::{ObservedServer, Product};
+use crate::ps::process;
+use crate::sql::Target;
+use due::{DigestKey, DueDigests, PAUSE_AFTER_FAILURE, PAUSE_AFTER_TIMEOUT};
+use read::{ExampleReader, Outcome};
+
+/// No plan is requested while more sessions run a statement.
+const MAX_ACTIVE_SESSIONS: usize = 32;
+
+/// Of which statements plans are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlanMode {
+    /// Of none
+    Off,
+    /// Once of each
+    New,
+    /// Once of each, and when its time per call changes
+    Changed,
+}
+
+/// A digest whose plan is requested.
+struct Request {
+    key: DigestKey,
+    reason: PlanReason,
+}
+
+/// What became of it.
+struct Answer {
+    key: DigestKey,
+    outcome: Outcome,
+    /// Whether EXPLAIN was sent.
+    is_explained: bool,
+    /// A sentence for the log.
+    message: Option<String>,
+}
+
+/// Reads plans in a thread.
+pub struct PlanThread {
+    due: DueDigests,
+    requests: SyncSender<Request>,
+    answers: Receiver<Answer>,
+    is_busy: bool,
+    pause_until: Option<Instant>,
+    sent: HashSet<String>,
+}
+
+impl PlanThread {
+    /// For a target; `None` if it is no MySQL or MariaDB, or plans are off.
+    pub fn start(
+        mode: PlanMode,
+        target: &Target,
+        observed: &ObservedServer,
+        segment: Option<Arc<Segment>>,
+    ) -> Option<Self> {
+        if mode == PlanMode::Off {
+            return None;
+        }
+        let reader = match (segment, observed.about.product) {
+            (Some(segment), _) => {
+                process::server_release(segment.pid())?;
+                ExampleReader::of_segment(segment)
+            }
+            (None, Product::Tare) => return None,
+            (None, _) => ExampleReader::of_server(target.clone()),
+        };
+        // One request and one answer at a time.
+        let (requests, taken) = sync_channel(1);
+        let (given, answers) = sync_channel(1);
+        let run = move || answer_requests(reader, &taken, &given);
+        thread::Builder::new()
+            .name("tare-plans".into())
+            .spawn(run)
+            .ok()?;
+        Some(Self {
+            due: DueDigests::new(mode, Instant::now()),
+            requests,
+            answers,
+            is_busy: false,
+            pause_until: None,
+            sent: HashSet::new(),
+        })
+    }
+
+    fn take(&mut self, answer: Answer, reading: &mut PlanReading) {
+        self.is_busy = false;
+        let key = &answer.key;
+        if !answer.is_explained {
+            self.due.return_unexplained();
+        }
+        match answer.outcome {
+            Outcome::Plan(plan) => {
+                self.due.set_recorded(key, plan.problem.is_none());
+                reading.plans.push(plan);
+            }
+            Outcome::TimedOut(plan) => {
+                self.due.set_recorded(key, false);
+                self.pause_until = Some(Instant::now() + PAUSE_AFTER_TIMEOUT);
+                reading.plans.push(plan);
+            }
+            Outcome::NoText => self.due.set_without_text(key),
+            // The digest is still due.
+            Outcome::Unreachable => {
+                self.pause_until = Some(Instant::now() + PAUSE_AFTER_FAILURE);
+            }
+        }
+        let message = answer.message.into_iter();
+        (reading.messages).extend(message.filter(|message| self.sent.insert(message.clone())));
+    }
+}
+
+/// The thread. It ends when the recorder does.
+fn answer_requests(
+    mut reader: ExampleReader,
+    requests: &Receiver<Request>,
+    answers: &SyncSender<Answer>,
+) {
+    for request in requests {
+        let (outcome, message) = reader.read(&request.key, request.reason);
+        let is_explained = reader.is_explained;
+        let answer = Answer {
+            key: request.key,
+            outcome,
+            is_explained,
+            message,
+        };
+        if answers.send(answer).is_err() {
+            return;
+        }
+    }
+}
+
+impl PlanReader for PlanThread {
+    fn observe(&mut self, grown: &[GrowthRow], texts: &[Text]) {
+        self.due.observe_texts(texts);
+        self.due.observe(grown);
+    }
+
+    fn poll(&mut self, active: usize) -> PlanReading {
+        let mut reading = PlanReading::default();
+        match self.answers.try_recv() {
+            Ok(answer) => self.take(answer, &mut reading),
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+        }
+        let now = Instant::now();
+        let is_paused = self.pause_until.is_some_and(|until| now < until);
+        if !self.is_busy
+            && !is_paused
+            && active <= MAX_ACTIVE_SESSIONS
+            && let Some((key, reason)) = self.due.next(now)
+        {
+            self.is_busy = self.requests.try_send(Request { key, reason }).is_ok();
+        }
+        reading
+    }
+}
+
+/// A plan without an answer of EXPLAIN yet.
+fn empty_plan(key: &DigestKey, reason: PlanReason, example: Option<String>) -> Plan {
+    Plan {
+        at: std::time::SystemTime::now(),
+        schema: key.0.clone(),
+        digest: key.1.clone(),
+        reason,
+        example,
+        problem: None,
+        plan: None,
+        shape: None,
+        full_scans: Vec::new(),
+        indexes: Vec::new(),
+    }
+}
