@@ -1,12 +1,14 @@
 //! Dates and times taken apart.
 
+use tare_mysql::date::argument::{DateMode, Parts};
+
 use crate::interval::Instant;
 use crate::prelude::*;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     own("date", 1, 1, Date, |ctx| {
-        opt(date(ctx, 0).map(|d| d.date_text()))
+        opt(allowed_parts(ctx).map(|parts| parts.date_text()))
     }),
     renamed("day", 1, 1, Int, "dayofmonth"),
     own("dayname", 1, 1, Text, |ctx| {
@@ -61,8 +63,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         opt(clock(ctx, 0).map(|u| u / 1_000_000))
     }),
     own("timestamp", 1, 2, DateTime, |ctx| {
+        if ctx.len() == 1 {
+            let digits = |parts: &Parts| if parts.micros % 1_000_000 == 0 { 0 } else { 6 };
+            return opt(allowed_parts(ctx).and_then(|parts| parts.text_with(digits(&parts))));
+        }
         opt(date(ctx, 0).and_then(|d| {
-            let by = if ctx.len() == 2 { clock(ctx, 1)? } else { 0 };
+            let by = clock(ctx, 1)?;
             Some(DateTime::from_total(d.total().checked_add(by)?, true).text())
         }))
     }),
@@ -88,15 +94,67 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_datetime", 2, 2, |ctx| {
         let digits = int(ctx, 1).unwrap_or(0);
-        opt(date(ctx, 0).map(|d| {
-            DateTime::from_total(time::rounded(d.total(), digits), true).text_with(digits)
-        }))
+        opt(allowed_parts(ctx).and_then(|parts| parts.text_with(digits)))
+    }),
+    // A time, or a date and time, with so many digits behind the second: those of its type.
+    helper("tare_fraction", 2, 2, |ctx| {
+        let (Some(value), Some(digits)) = (text(ctx, 0), int(ctx, 1)) else {
+            return Ok(Value::Null);
+        };
+        Ok(Value::Text(with_fraction(
+            &value,
+            digits.clamp(0, 6) as usize,
+        )))
+    }),
+    // A text that is read as a date whose month and day may be zero. The mode refuses the zero date.
+    helper("tare_date_text", 1, 1, |ctx| {
+        let is_zero = date_parts(ctx, 0).is_some_and(|parts| parts.is_zero());
+        match is_zero && ctx.session.sql_mode().contains("NO_ZERO_DATE") {
+            true => Ok(Value::Null),
+            false => ctx.argument(0),
+        }
+    }),
+    // The first day of a YEAR.
+    helper("tare_year_start", 1, 1, |ctx| match ctx.get_raw(0) {
+        ValueRef::Integer(year) => Ok(format!("{year:04}-01-01").into()),
+        _ => ctx.argument(0),
     }),
     helper("tare_time", 2, 2, |ctx| {
         let digits = int(ctx, 1).unwrap_or(0);
         opt(clock(ctx, 0).map(|u| time::time_text_with(time::rounded(u, digits), digits)))
     }),
 ];
+
+/// The text of a time, or of a date and time, with so many digits behind the second.
+fn with_fraction(value: &str, digits: usize) -> String {
+    let (seconds, fraction) = value.split_once('.').unwrap_or((value, ""));
+    let fraction = &fraction[..digits.min(fraction.len())];
+    let midnight = if seconds.contains(':') {
+        ""
+    } else {
+        " 00:00:00"
+    };
+    match digits {
+        0 => format!("{seconds}{midnight}"),
+        _ => format!("{seconds}{midnight}.{fraction:0<digits$}"),
+    }
+}
+
+/// The first argument as a date that @@sql_mode allows: its month and day may be zero.
+fn allowed_parts(ctx: &Call<'_>) -> Option<Parts> {
+    let read = match ctx.get_raw(0) {
+        // With ALLOW_INVALID_DATES a text may be a day that its month has not.
+        ValueRef::Text(t) => {
+            let text = str::from_utf8(t).ok()?;
+            Parts::of_text(text).or_else(|| time::read::date_parts(text))
+        }
+        _ => date_parts(ctx, 0),
+    };
+    let is_allowed = |parts: &Parts| {
+        parts.is_in_calendar() || DateMode::of(&ctx.session.sql_mode()).allows(parts)
+    };
+    read.filter(is_allowed)
+}
 
 /// A number of a date.
 fn of_date(ctx: &Call<'_>, f: fn(DateTime) -> i64) -> Answer {
@@ -105,12 +163,7 @@ fn of_date(ctx: &Call<'_>, f: fn(DateTime) -> i64) -> Answer {
 
 /// A number of a date whose month and day may be zero.
 fn of_parts(ctx: &Call<'_>, f: fn((i64, i64, i64)) -> i64) -> Answer {
-    let parts = date_parts(ctx, 0).filter(|p| {
-        // A text that is the zero date is refused by the mode.
-        let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_) | ValueRef::Blob(_));
-        !(p.is_zero() && is_text && ctx.session.sql_mode().contains("NO_ZERO_DATE"))
-    });
-    opt(parts.map(|p| f(p.date)))
+    opt(date_parts(ctx, 0).map(|p| f(p.date)))
 }
 
 /// The day of 9999-12-31, as TO_DAYS has it.
@@ -130,12 +183,19 @@ fn of_clock(ctx: &Call<'_>, f: fn(i64) -> i64) -> Answer {
 /// EXTRACT: a part of a date or a time, or the digits of several parts.
 fn extract(ctx: &Call<'_>) -> Answer {
     let unit = text(ctx, 0).unwrap_or_default();
+    // The numbers from 1 to 100 are no dates.
+    let is_date = match ctx.get_raw(1) {
+        ValueRef::Integer(n) => !(1..=100).contains(&n),
+        ValueRef::Real(x) => x >= 0.0 && !(1.0..101.0).contains(&x),
+        _ => true,
+    };
+    let parts = || date_parts(ctx, 1).filter(|_| is_date);
     let of_day = matches!(
         &*unit,
         "YEAR" | "QUARTER" | "MONTH" | "WEEK" | "DAY" | "YEAR_MONTH"
     );
     if of_day {
-        let Some(parts) = date_parts(ctx, 1) else {
+        let Some(parts) = parts() else {
             return Ok(Value::Null);
         };
         let (year, month, day) = parts.date;
@@ -148,13 +208,19 @@ fn extract(ctx: &Call<'_>) -> Answer {
             _ => return opt(parts.moment().map(|d| time::week(d, 0))),
         });
     }
-    // A date and time has a day; of a time, the hours go on.
-    let (day, micros) = match Instant::of(ctx, 1) {
-        Some(Instant::Moment(at)) => (at.civil().2, at.micros),
+    // An integer that is a date is one. A date and time has a day; of a time, the hours go on.
+    let is_integer = matches!(ctx.get_raw(1), ValueRef::Integer(_));
+    let instant = match is_integer.then(parts).flatten() {
+        Some(parts) => Some(Instant::Moment(parts)),
+        None => Instant::of(ctx, 1),
+    };
+    let (day, micros) = match instant {
+        Some(Instant::Moment(at)) => (at.date.2, at.micros),
         Some(Instant::Time(micros)) => (0, micros),
         None => return Ok(Value::Null),
     };
-    opt(clock_parts(&unit, day, micros.abs()).map(|n| n * micros.signum()))
+    let sign = if micros < 0 { -1 } else { 1 };
+    opt(clock_parts(&unit, day, micros.abs()).map(|n| n * sign))
 }
 
 /// The parts of a time, as digits.

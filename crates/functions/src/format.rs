@@ -43,10 +43,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 /// A date in a format.
 fn formatted(ctx: &Call<'_>) -> Answer {
-    let arguments = date(ctx, 0)
+    let arguments = date_parts(ctx, 0)
         .zip(text(ctx, 1))
         .filter(|(_, f)| !f.is_empty());
-    opt(arguments.map(|(at, f)| time::format(at, &f)))
+    opt(arguments.and_then(|(at, f)| time::zero_format::format_parts(&at, &f)))
 }
 
 /// STR_TO_DATE: parses a text by a format.

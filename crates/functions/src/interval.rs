@@ -3,6 +3,7 @@
 use sqlparser::ast::Expr;
 use tare_dialect::near;
 use tare_dialect::rewrite::{interval, negative_number};
+use tare_mysql::date::argument::Parts;
 
 use crate::prelude::*;
 
@@ -244,7 +245,7 @@ pub(crate) fn fraction_digits(ctx: &Call<'_>, i: usize) -> i64 {
 
 /// A date and time, or a time.
 pub(crate) enum Instant {
-    Moment(DateTime),
+    Moment(Parts),
     Time(i64),
 }
 
@@ -257,14 +258,16 @@ impl Instant {
                     .iter()
                     .take_while(|b| b.is_ascii_digit())
                     .count();
-                digits > 0 && t.trim_ascii_start().get(digits) == Some(&b'-') || digits >= 12
+                let has_year = (1..=4).contains(&digits);
+                has_year && t.trim_ascii_start().get(digits) == Some(&b'-') || digits >= 12
             }
-            ValueRef::Integer(n) => n >= 10_000_000_000,
-            ValueRef::Real(x) => x >= 1e10,
+            // A number beyond 838:59:59 is a date.
+            ValueRef::Integer(n) => n > 8_385_959,
+            ValueRef::Real(x) => x >= 8_385_960.0,
             ValueRef::Null => return None,
         };
         match is_date {
-            true => date(ctx, i).map(Self::Moment),
+            true => date_parts(ctx, i).map(Self::Moment),
             false => clock(ctx, i).map(Self::Time),
         }
     }
@@ -277,10 +280,10 @@ fn later(ctx: &Call<'_>, sign: i64) -> Answer {
     };
     let by = sign * by;
     opt(match start {
-        Instant::Moment(d) => {
+        Instant::Moment(parts) => parts.moment().and_then(|d| {
             let sum = DateTime::from_total(d.total() + by, true);
             (0..=9999).contains(&sum.civil().0).then(|| sum.text())
-        }
+        }),
         Instant::Time(time) => {
             let sum = (time + by).clamp(-MAX_TIME_MICROS, MAX_TIME_MICROS);
             Some(time::time_text(sum))

@@ -14,11 +14,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// A part of the digest of a statement; 3676 if the text is none.
+/// A part of the digest of a statement; 3676 if the text is none, and 3987 for bytes.
 fn digest(ctx: &Call<'_>, function: &str, part: fn(String, String) -> String) -> Answer {
     let Some(statement) = text(ctx, 0) else {
         return Ok(Value::Null);
     };
+    if matches!(ctx.get_raw(0), ValueRef::Blob(_)) {
+        let message =
+            format!("The function {function} does not support the character set 'binary'.");
+        return Err(raise(SqlError::new(3987, message)));
+    }
     if let Err(error) = check_syntax(&statement, &ctx.session.sql_mode(), ctx.session.series()) {
         let message = SqlError::from(error).message;
         return Err(raise(SqlError::new(

@@ -83,6 +83,11 @@ impl Series {
         matches!(self, Self::V9_7)
     }
 
+    /// Whether a comparison of a date with a text that is none is error 1525, as in MySQL since 8.0.16.
+    pub const fn refuses_text_as_date(self) -> bool {
+        matches!(self, Self::V9_7)
+    }
+
     /// Whether SET sql_mode warns of strict mode without the modes of dates.
     pub const fn warns_of_modes(self) -> bool {
         !self.is_mariadb()

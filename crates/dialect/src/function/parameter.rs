@@ -15,13 +15,15 @@ pub enum Parameter {
     Number,
     /// A date.
     Moment,
+    /// A date whose month and day may be zero.
+    DateParts,
     /// A time.
     Clock,
     /// A number that CAST reads by itself from a text.
     Cast,
 }
 
-use Parameter::{Any, Bits, Clock, Integer, Moment, Number, Text};
+use Parameter::{Any, Bits, Clock, DateParts, Integer, Moment, Number, Text};
 
 /// The parameters of functions. The last one is of all arguments that follow, too.
 const PARAMETERS: &[(&[Parameter], &[&str])] = &[
@@ -134,22 +136,21 @@ const PARAMETERS: &[(&[Parameter], &[&str])] = &[
         &[
             "date",
             "datediff",
-            "day",
             "dayname",
-            "dayofmonth",
             "dayofweek",
             "dayofyear",
             "last_day",
-            "month",
             "monthname",
-            "quarter",
             "to_days",
             "to_seconds",
             "unix_timestamp",
             "weekday",
             "weekofyear",
-            "year",
         ],
+    ),
+    (
+        &[DateParts],
+        &["day", "dayofmonth", "month", "quarter", "year"],
     ),
     (
         &[Clock],
@@ -166,6 +167,7 @@ const PARAMETERS: &[(&[Parameter], &[&str])] = &[
     (&[Clock, Text], &["time_format"]),
     (&[Moment, Clock], &["timestamp"]),
     (&[Any, Clock], &["addtime", "subtime"]),
+    (&[Moment, Bits], &["adddate", "subdate"]),
     (
         &[Text, Integer],
         &[
@@ -182,7 +184,8 @@ const PARAMETERS: &[(&[Parameter], &[&str])] = &[
         ],
     ),
     (&[Moment, Integer], &["week", "yearweek"]),
-    (&[Moment, Text], &["convert_tz", "date_format"]),
+    (&[Moment, Text], &["convert_tz"]),
+    (&[DateParts, Text], &["date_format"]),
     (&[Number, Integer], &["round", "truncate"]),
     (&[Integer, Integer, Number], &["maketime"]),
     (&[Number, Integer, Text], &["format"]),

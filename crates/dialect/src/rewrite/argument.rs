@@ -1,7 +1,7 @@
 //! Arguments of functions and casts: converted to what the function reads, where their own type is another one.
 
 use mysql_common::constants::ColumnType;
-use sqlparser::ast::{BinaryOperator, DataType, Expr, UnaryOperator, Value};
+use sqlparser::ast::{BinaryOperator, DataType, DateTimeField, Expr, UnaryOperator, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED};
 
 use super::Rewriter;
@@ -40,6 +40,31 @@ pub(super) fn read_by_cast(data_type: &DataType) -> Parameter {
         Time(..) => Parameter::Clock,
         _ => Parameter::Text,
     }
+}
+
+/// What an INTERVAL of a unit reads its amount as.
+fn read_by_interval(unit: Option<&DateTimeField>) -> Parameter {
+    match unit {
+        Some(DateTimeField::Second | DateTimeField::Seconds) => Parameter::Number,
+        // A composite unit has a text.
+        Some(DateTimeField::Custom(_)) | None => Parameter::Text,
+        Some(_) => Parameter::Bits,
+    }
+}
+
+/// Whether a unit is one of a date.
+fn is_date_unit(unit: &DateTimeField) -> bool {
+    let unit = unit.to_string().to_ascii_uppercase();
+    matches!(
+        unit.as_str(),
+        "YEAR" | "QUARTER" | "MONTH" | "WEEK" | "DAY" | "YEAR_MONTH"
+    )
+}
+
+/// Whether the first argument of TIMESTAMPADD is the unit SECOND.
+fn is_second(unit: &Expr) -> bool {
+    let unit = unit.to_string().to_ascii_uppercase();
+    unit.trim_matches('\'').trim_start_matches("SQL_TSI_") == "SECOND"
 }
 
 impl Rewriter<'_> {
@@ -83,7 +108,17 @@ impl Rewriter<'_> {
             } => conditions.iter_mut().for_each(|when| {
                 number_literally(&mut when.condition);
             }),
-            Expr::Extract { expr, .. } => self.read_argument(Parameter::Moment, 0, expr, later),
+            Expr::Extract { field, expr, .. } => {
+                // As a time, a YEAR is a number.
+                let is_number = !is_date_unit(field) && self.class(expr) == Class::Int;
+                if !is_number {
+                    self.read_argument(Parameter::DateParts, 0, expr, later);
+                }
+            }
+            Expr::Interval(interval) => {
+                let kind = read_by_interval(interval.leading_field.as_ref());
+                self.read_argument(kind, 0, &mut interval.value, later);
+            }
             Expr::Function(_) => self.read_arguments(expr, later),
             Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => {
                 self.read_argument(Parameter::Number, 0, expr, later);
@@ -119,6 +154,8 @@ impl Rewriter<'_> {
             name == "field" && !arguments(f).iter().all(|e| is_text(self.class(e)));
         let compares_texts = matches!(name.as_str(), "greatest" | "least")
             && arguments(f).iter().any(|e| self.class(e) == Class::Text);
+        // Only seconds have a fraction.
+        let has_fraction = arguments(f).first().is_some_and(|unit| is_second(unit));
         let mut n = 0;
         while let Some(argument) = argument_mut(f, n) {
             let mut kind = parameter(&name, n);
@@ -141,6 +178,12 @@ impl Rewriter<'_> {
             }
             if compares_texts {
                 kind = Parameter::Text;
+            }
+            if types::is_interval(argument) {
+                kind = Parameter::Any;
+            }
+            if n == 1 && name == "timestampadd" && !has_fraction {
+                kind = Parameter::Bits;
             }
             match compares_numbers && !number_literally(argument) {
                 true => later.push((n, Conversion::Real)),
@@ -177,7 +220,15 @@ impl Rewriter<'_> {
                 Conversion::Rounded(origin_of(argument))
             }
             (Parameter::Bits, Class::Big | Class::Decimal) => Conversion::Bits,
-            (Parameter::Moment | Parameter::Clock, Class::Decimal) => Conversion::Real,
+            (Parameter::Moment | Parameter::DateParts, Class::Int)
+                if wire.is_some_and(|t| t.code == ColumnType::MYSQL_TYPE_YEAR) =>
+            {
+                Conversion::YearStart
+            }
+            (Parameter::Moment | Parameter::DateParts | Parameter::Clock, Class::Decimal) => {
+                Conversion::Real
+            }
+            (Parameter::DateParts, Class::Text | Class::Unknown) => Conversion::DateText,
             (Parameter::Clock, Class::Moment)
                 if wire.is_some_and(|t| t.code == ColumnType::MYSQL_TYPE_DATE) =>
             {

@@ -63,6 +63,8 @@ impl Conversion {
             Self::Digits => "tare_moment",
             Self::Real => "tare_real",
             Self::Read => "tare_exact",
+            Self::YearStart => "tare_year_start",
+            Self::DateText => "tare_date_text",
             Self::Moment => {
                 let call = |e| node::call("tare_datetime", vec![e, node::number(6)]);
                 return node::replace(operand, call);
@@ -98,6 +100,7 @@ fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
         (Expr::BinaryOp { left, .. }, 0) => Some(left),
         (Expr::BinaryOp { right, .. }, 1) => Some(right),
         (Expr::Function(f), i) => function::argument_mut(f, i),
+        (Expr::Interval(interval), 0) => Some(&mut interval.value),
         (
             Expr::Cast { expr, .. }
             | Expr::Convert { expr, .. }
@@ -250,6 +253,7 @@ impl Rewriter<'_> {
         expr: &mut Expr,
         later: &mut Vec<(usize, Conversion)>,
     ) -> Result<()> {
+        self.check_date_literal(expr)?;
         if self.compare_exact(expr, later) || self.compare_moments(expr, later)? {
             return Ok(());
         }

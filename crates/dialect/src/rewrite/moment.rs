@@ -1,18 +1,21 @@
 //! Comparisons with dates and times. They are texts that sort like the times if all have one format:
 //! literals and values with another number of digits are converted to it.
 
+use std::borrow::Cow;
+
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{DataType, Expr, TypedString, Value};
-use tare_mysql::date::argument::{DateMode, MAX_TIME_MICROS};
+use tare_mysql::date::argument::{DateMode, MAX_TIME_MICROS, Parts};
 use tare_mysql::date::read::{date_and_time, date_parts, time_of};
 use tare_mysql::date::{rounded, time_text_with};
 use tare_mysql::error::SqlError;
 use tare_mysql::wire::column::WireType;
 
 use super::exact::Class;
-use super::operands::operands;
+use super::operands::{is_comparison, operands};
 use super::rewriter::{Conversion, Rewriter};
 use crate::error::{Error, Result, near};
+use crate::function::{arguments, name_of};
 use crate::{node, types};
 
 /// A literal's text, and whether it is a number.
@@ -40,7 +43,8 @@ fn alike(text: &str, code: ColumnType, digits: i64) -> Option<String> {
         let digits = if micros % 1_000_000 == 0 { digits } else { 6 };
         return Some(time_text_with(micros, digits));
     }
-    let moment = date_and_time(text)?;
+    // What is behind the date is ignored.
+    let moment = date_and_time(text).or_else(|| Parts::of_text(text)?.moment())?;
     if code == ColumnType::MYSQL_TYPE_DATE && moment.micros == 0 {
         return Some(moment.date_text());
     }
@@ -92,7 +96,91 @@ fn has_offset(text: &str) -> bool {
     })
 }
 
+/// The text or the bytes of a literal that is compared.
+fn literal_of(expr: &Expr) -> Option<Cow<'_, str>> {
+    match expr {
+        Expr::Nested(inner) => literal_of(inner),
+        Expr::Prefixed { prefix, value } if prefix.value.eq_ignore_ascii_case("_binary") => {
+            literal_of(value)
+        }
+        Expr::Value(v) => match &v.value {
+            Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => Some(s.into()),
+            Value::HexStringLiteral(hex) => {
+                let digits = match hex.len() % 2 {
+                    0 => hex.clone(),
+                    _ => format!("0{hex}"),
+                };
+                let byte = |i: usize| u8::from_str_radix(digits.get(i..i + 2)?, 16).ok();
+                let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
+                Some(String::from_utf8_lossy(&bytes?).into_owned().into())
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The two operands of a comparison that reads a literal as a date: of an operator, of IN with one value, and of
+/// functions that compare.
+fn date_operands(expr: &Expr) -> Option<[&Expr; 2]> {
+    match expr {
+        Expr::BinaryOp { left, op, right } if is_comparison(op) => Some([left, right]),
+        Expr::InList { expr, list, .. } => match list.as_slice() {
+            [one] => Some([expr, one]),
+            _ => None,
+        },
+        Expr::Function(f) if matches!(name_of(f).as_str(), "nullif" | "strcmp") => {
+            arguments(f).try_into().ok()
+        }
+        _ => None,
+    }
+}
+
 impl Rewriter<'_> {
+    /// 1525 for a literal that is compared with a date and is none that the mode allows.
+    pub(super) fn check_date_literal(&mut self, expr: &Expr) -> Result<()> {
+        if !self.mode.series.refuses_text_as_date() {
+            return Ok(());
+        }
+        let Some([left, right]) = date_operands(expr) else {
+            return Ok(());
+        };
+        for (moment, other) in [(left, right), (right, left)] {
+            let Some(text) = literal_of(other) else {
+                continue;
+            };
+            let Some(wire) = types::of(moment, &mut self.names) else {
+                continue;
+            };
+            if !types::is_temporal(&wire) || wire.code == ColumnType::MYSQL_TYPE_TIME {
+                continue;
+            }
+            let read = date_parts(&text).or_else(|| Parts::of_text(&text));
+            if read.is_some_and(|parts| self.mode.dates.allows(&parts)) {
+                continue;
+            }
+            if self.mode.strict && self.sql.writes.is_some() {
+                let column = self.names.column_of(moment).filter(|c| c.stored);
+                return Err(match column.map(|c| c.name.clone()) {
+                    Some(column) => incorrect(&wire, &text, &column),
+                    None => {
+                        let kind = kind_of_date(&wire);
+                        let message = format!("Truncated incorrect {kind} value: '{text}'");
+                        SqlError::new(1292, message).into()
+                    }
+                });
+            }
+            let kind = match wire.code {
+                ColumnType::MYSQL_TYPE_DATE => "DATE",
+                ColumnType::MYSQL_TYPE_TIMESTAMP => "TIMESTAMP",
+                _ => "DATETIME",
+            };
+            let message = format!("Incorrect {kind} value: '{text}'");
+            return Err(SqlError::new(1525, message).into());
+        }
+        Ok(())
+    }
+
     /// Prepares the operands of a comparison with dates or times. False: it is none, or an operand's type is
     /// not known.
     pub(super) fn compare_moments(
@@ -198,12 +286,17 @@ fn is_eased(text: &str) -> bool {
     fits && date_and_time(&format!("{}01{}", &text[..day], &text[end..])).is_some()
 }
 
-/// 1292.
-fn incorrect(t: &WireType, text: &str, column: &str) -> Error {
-    let kind = match t.code {
+/// What messages call a date's type.
+fn kind_of_date(t: &WireType) -> &'static str {
+    match t.code {
         ColumnType::MYSQL_TYPE_DATE => "date",
         _ => "datetime",
-    };
+    }
+}
+
+/// 1292.
+fn incorrect(t: &WireType, text: &str, column: &str) -> Error {
+    let kind = kind_of_date(t);
     let message = format!("Incorrect {kind} value: '{text}' for column '{column}' at row 1");
     SqlError::new(1292, message).into()
 }

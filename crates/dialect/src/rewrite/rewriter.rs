@@ -39,6 +39,10 @@ pub(super) enum Conversion {
     Text,
     /// A date and time with six digits behind the second.
     Moment,
+    /// The first day of a YEAR.
+    YearStart,
+    /// A text that is read as a date whose month and day may be zero.
+    DateText,
     /// A text with the collation of exact numbers.
     Exact,
     /// Bytes.

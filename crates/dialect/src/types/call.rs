@@ -10,8 +10,8 @@ use super::kind::{
     nullable, sized, text, uint,
 };
 use super::literal::{
-    as_text, at_most, format_width, fraction_of, like_text, literal_number, literal_text, moved,
-    moved_text, of_format, unit_of, units, year,
+    as_text, at_most, format_width, fraction_of, fraction_of_seconds, like_text, literal_number,
+    literal_text, moved, moved_text, of_format, unit_of, units, year,
 };
 use super::merged::{are_bytes, merged};
 use crate::function::ReturnType::{self, *};
@@ -59,6 +59,12 @@ impl Arguments<'_> {
     /// The fractional digits of an argument as a time.
     fn fraction(&self, i: usize) -> u8 {
         self.expr(i).map_or(0, |e| fraction_of(e, &self.of(i)))
+    }
+
+    /// The fractional digits of an argument as a number of seconds.
+    fn fraction_of_seconds(&self, i: usize) -> u8 {
+        self.expr(i)
+            .map_or(0, |e| fraction_of_seconds(e, &self.of(i)))
     }
 
     fn iter(&self) -> impl Iterator<Item = WireType> + '_ {
@@ -113,6 +119,9 @@ fn of_kind(name: &str, out: ReturnType, all: &Arguments<'_>) -> Option<WireType>
                 None => bigint(unsigned),
             }
         }
+        Epoch if all.of(0).code == ColumnType::MYSQL_TYPE_JSON => {
+            super::kind::decimal(17, 6, false)
+        }
         Epoch => match all.fraction(0) {
             0 => bigint(false),
             fraction => super::kind::decimal(11 + u32::from(fraction), fraction.into(), false),
@@ -128,7 +137,8 @@ fn of_kind(name: &str, out: ReturnType, all: &Arguments<'_>) -> Option<WireType>
         DateTime | FromEpoch => {
             let fraction = match name {
                 "timestamp" => all.fraction(0).max(all.fraction(1)),
-                "from_unixtime" | "convert_tz" => all.fraction(0),
+                "from_unixtime" => all.fraction_of_seconds(0),
+                "convert_tz" => all.fraction(0),
                 _ => all.count(0).map_or(0, |n| n as u8),
             };
             moment(ColumnType::MYSQL_TYPE_DATETIME, fraction)
@@ -184,8 +194,9 @@ fn of_kind(name: &str, out: ReturnType, all: &Arguments<'_>) -> Option<WireType>
 fn of_time(name: &str, all: &Arguments<'_>) -> WireType {
     let fraction = match name {
         "timediff" => all.fraction(0).max(all.fraction(1)),
-        "maketime" => all.fraction(2),
-        "time" | "sec_to_time" => all.fraction(0),
+        "maketime" => all.fraction_of_seconds(2),
+        "sec_to_time" => all.fraction_of_seconds(0),
+        "time" => all.fraction(0),
         _ => {
             let fraction = all.count(0).map_or(0, |n| n as u8);
             let t = moment(ColumnType::MYSQL_TYPE_TIME, fraction);

@@ -39,12 +39,24 @@ pub(super) fn fraction_of(expr: &Expr, t: &WireType) -> u8 {
     {
         return fraction_of_text(text);
     }
+    // A variable's DECIMAL may have any scale.
+    let is_variable = matches!(expr, Expr::Identifier(name) if name.value.starts_with('@'));
     match t.code {
-        MYSQL_TYPE_NULL => 0,
+        MYSQL_TYPE_NULL | MYSQL_TYPE_JSON => 0,
+        MYSQL_TYPE_NEWDECIMAL if is_variable => 6,
         MYSQL_TYPE_NEWDECIMAL => t.decimals.min(6),
         _ if is_real(t) || is_temporal(t) => t.decimals.min(6),
         _ if super::kind::is_integer(t) => 0,
         _ => 6,
+    }
+}
+
+/// Fractional digits of a number of seconds: a text may have any.
+pub(super) fn fraction_of_seconds(expr: &Expr, t: &WireType) -> u8 {
+    match literal_text(expr) {
+        Some(_) => 6,
+        None if super::kind::is_number_literal(t) => 0,
+        None => fraction_of(expr, t),
     }
 }
 
@@ -73,10 +85,7 @@ pub(super) fn moved(of: &WireType, unit: &str, value: Option<(&Expr, WireType)>)
     );
     let digits = match unit {
         _ if unit.ends_with("MICROSECOND") => 6,
-        "SECOND" => value.map_or(0, |(expr, t)| match literal_text(expr) {
-            Some(_) => 6,
-            None => fraction_of(expr, &t),
-        }),
+        "SECOND" => value.map_or(0, |(expr, t)| fraction_of_seconds(expr, &t)),
         _ => 0,
     };
     match of.code {

@@ -6,6 +6,9 @@ use super::{DAY_US, DateTime, days_from_civil, days_in_month, rounded, short, ti
 /// The longest TIME: 838:59:59.
 pub const MAX_TIME_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * 1_000_000;
 
+/// The day of 1970-01-01, as TO_DAYS counts.
+const EPOCH_DAY: i64 = 719_528;
+
 /// A date and time whose month and day may be zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parts {
@@ -135,9 +138,26 @@ impl Parts {
         // A number without a time has no fraction of a second.
         let has_time = n >= 10_000_000_000_000 && !is_date;
         let fraction = if has_time { fraction } else { 0 };
-        let mut parts = Self::checked(split(date), split(clock), fraction)?;
+        // A number's day may be one that its month has not: MONTH(260230) is 2.
+        let mut parts = Self::of_clock(split(date), split(clock), fraction)?;
         parts.has_time = has_time;
         Some(parts)
+    }
+
+    /// Microseconds since 1970, also of a date outside of the calendar: the day before the first of a month, or
+    /// before the first month.
+    pub fn total(&self) -> i64 {
+        if let Some(moment) = self.moment() {
+            return moment.total();
+        }
+        let (year, month, day) = self.date;
+        let days = match (year, month) {
+            // The zero date is the day 0.
+            (0, 0) => -EPOCH_DAY,
+            (_, 0) => days_from_civil(year, 1, 1) - 31 + day - 1,
+            _ => days_from_civil(year, month, 1) + day - 1,
+        };
+        days * DAY_US + self.micros
     }
 
     /// Reads a text, up to what is no part of a date and time.

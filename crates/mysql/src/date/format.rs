@@ -49,6 +49,18 @@ pub fn format(at: DateTime, pattern: &str) -> String {
     expanded.unwrap_or_default()
 }
 
+/// A day of a month with its ending: `1st`.
+pub(super) fn ordinal(day: i64) -> String {
+    let ending = match (day % 10, day) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{day}{ending}")
+}
+
 /// TIME_FORMAT: of a time, which may be negative or of more than a day. `None` if a part of the pattern is one of a
 /// date.
 pub fn format_time(micros: i64, pattern: &str) -> Option<String> {
@@ -68,7 +80,7 @@ pub fn format_time(micros: i64, pattern: &str) -> Option<String> {
 }
 
 /// Replaces each `%` and the letter behind it by the letter's part. `None`: a part is `None`.
-fn expand(pattern: &str, part: impl Fn(char) -> Option<String>) -> Option<String> {
+pub(super) fn expand(pattern: &str, part: impl Fn(char) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
@@ -83,7 +95,7 @@ fn expand(pattern: &str, part: impl Fn(char) -> Option<String>) -> Option<String
 }
 
 /// The part of a time that a letter stands for, in microseconds from 0 on. `None`: it is no letter of a time.
-fn clock_part(micros: i64, letter: char) -> Option<String> {
+pub(super) fn clock_part(micros: i64, letter: char) -> Option<String> {
     let seconds = micros / 1_000_000;
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     let hour12 = if hour % 12 == 0 { 12 } else { hour % 12 };
@@ -115,16 +127,7 @@ fn date_part(at: DateTime, letter: char) -> String {
         'b' => month_name(at)[..3].into(),
         'd' => format!("{day:02}"),
         'e' => day.to_string(),
-        'D' => {
-            let ending = match (day % 10, day) {
-                (_, 11..=13) => "th",
-                (1, _) => "st",
-                (2, _) => "nd",
-                (3, _) => "rd",
-                _ => "th",
-            };
-            format!("{day}{ending}")
-        }
+        'D' => ordinal(day),
         'j' => format!("{:03}", at.day_of_year()),
         'W' => day_name(at).into(),
         'a' => day_name(at)[..3].into(),

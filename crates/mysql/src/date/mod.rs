@@ -11,6 +11,7 @@ mod interval;
 mod now;
 pub mod read;
 mod week;
+pub mod zero_format;
 mod zone;
 
 pub use self::civil::{civil_from_days, days_from_civil, days_in_month};

@@ -57,4 +57,5 @@ mod transactions;
 mod upgrade;
 mod user_locks;
 mod users;
+mod zero_dates;
 mod zones;

@@ -162,7 +162,7 @@ pub fn exec_for_all(conn: &mut Conn, sql: &str) {
 }
 
 /// Runs a statement that changes no setting of other tests.
-fn run(conn: &mut Conn, sql: &str) -> mysql::Result<()> {
+pub fn run(conn: &mut Conn, sql: &str) -> mysql::Result<()> {
     run_for_all(conn, sql)?;
     let lower = sql.to_ascii_lowercase();
     let is_shared = |table: &str| lower.starts_with("update") && lower.contains(table);

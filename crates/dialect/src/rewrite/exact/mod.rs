@@ -134,6 +134,11 @@ impl Rewriter<'_> {
     /// Plans how an expression is rewritten, before its parts are.
     pub(super) fn enter_exact(&mut self, expr: &mut Expr) {
         let plan = match expr {
+            Expr::BinaryOp { left, right, .. }
+                if types::is_interval(left) || types::is_interval(right) =>
+            {
+                self.of_moment(expr)
+            }
             Expr::BinaryOp { left, op, right } => self.of_operator(left, op, right),
             Expr::UnaryOp { op, expr } => self.of_sign(*op, expr),
             Expr::Function(_) => self.of_function(expr),
@@ -184,9 +189,6 @@ impl Rewriter<'_> {
                 true => called(Call::ByteBits(bits), Wrap::None),
                 false => called(Call::Bits(bits), Wrap::Collate),
             };
-        }
-        if types::is_interval(left) || types::is_interval(right) {
-            return Plan::default();
         }
         let of = (
             types::of(left, &mut self.names),
@@ -383,6 +385,16 @@ impl Rewriter<'_> {
         }
     }
 
+    /// A time, or a date and time, that is computed: it has the digits of its type behind the second.
+    fn of_moment(&mut self, expr: &Expr) -> Plan {
+        match types::of(expr, &mut self.names) {
+            Some(t) if types::is_temporal(&t) && t.decimals > 0 => {
+                wrapped(Wrap::Fraction(t.decimals))
+            }
+            _ => Plan::default(),
+        }
+    }
+
     fn of_function(&mut self, expr: &mut Expr) -> Plan {
         let Expr::Function(f) = &*expr else {
             return Plan::default();
@@ -458,6 +470,9 @@ impl Rewriter<'_> {
             }
             // The type is the column's.
             "default" | "values" => Plan::default(),
+            "adddate" | "addtime" | "convert_tz" | "date_add" | "date_sub" | "from_unixtime"
+            | "maketime" | "sec_to_time" | "str_to_date" | "subdate" | "subtime" | "time"
+            | "timediff" | "timestamp" | "timestampadd" => self.of_moment(expr),
             _ => self.of_result(expr),
         }
     }

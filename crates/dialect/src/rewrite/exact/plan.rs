@@ -54,6 +54,8 @@ pub(super) enum Wrap {
     Text,
     /// The result is a double, and may be a DECIMAL's text.
     Real,
+    /// The result is a time, or a date and time, with so many digits behind the second.
+    Fraction(u8),
 }
 
 /// A text with the collation of exact numbers.
@@ -126,6 +128,7 @@ impl Plan {
             Wrap::Collate | Wrap::None => nested(node::collate(expr, COLLATION)),
             Wrap::Text => exact_text(expr),
             Wrap::Real => call("tare_real", vec![expr]),
+            Wrap::Fraction(digits) => call("tare_fraction", vec![expr, number(digits.into())]),
         });
     }
 }
