@@ -175,13 +175,13 @@ impl TareLayer {
         if site.role == Role::Session {
             return Span::Session(self.connection(site, attributes));
         }
-        let (session, request) = match outer {
+        let (session, outer) = match outer {
             Some(Outer::Request(request)) if site.role == Role::Step => {
                 let stage = run_in(request.session(), |_| {
-                    request.statement().resume();
+                    request.resume();
                     tare::task::stage::start(site.stage(&self.classes))
                 });
-                return Span::Stage(request, Box::new(stage));
+                return Span::Stage(request, stage);
             }
             Some(Outer::Request(request)) => (request.session().cloned(), Some(request)),
             Some(Outer::Session(session)) => (Some(session), None),
@@ -189,20 +189,16 @@ impl TareLayer {
         };
         let is_pooled = session.is_none();
         let session = session.or_else(|| self.pool.take());
-        let statement = run_in(session.as_ref(), |_| {
-            if let Some(request) = &request {
-                request.statement().resume();
+        let request = Request::begin(session, site.name, is_pooled, || {
+            if let Some(outer) = &outer {
+                outer.resume();
             }
-            let statement = tare::task::statement::start(site.statement(&self.classes));
-            // The span is entered later.
-            statement.suspend();
-            statement
+            tare::task::statement::start(site.statement(&self.classes))
         });
-        let request = Request::new(session, statement, site.name, is_pooled);
         if let Some(attributes) = attributes {
             request.apply(attributes);
         }
-        Span::Statement(Arc::new(request))
+        Span::Statement(request)
     }
 }
 
@@ -309,7 +305,7 @@ where
         // The thread works on for the span that it is in.
         if new.parent().is_some() {
             nearest(context.lookup_current(), |span| {
-                span.request().map(|request| request.statement().resume())
+                span.request().map(|request| request.resume())
             });
         }
     }

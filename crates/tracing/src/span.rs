@@ -15,14 +15,15 @@ pub enum Span {
     Session(Arc<SharedSession>),
     Statement(Arc<Request>),
     /// Its statement, and the stage.
-    Stage(Arc<Request>, Box<Stage>),
+    Stage(Arc<Request>, Stage),
 }
 
-/// A statement, and the session in which it runs.
+/// A statement, and the session in which it runs. It is large, so that it begins and ends in its place.
 #[derive(Debug)]
 pub struct Request {
     session: Option<Arc<SharedSession>>,
-    statement: Statement,
+    /// `None`: it has ended.
+    statement: Option<Statement>,
     /// The name of its span.
     name: &'static str,
     has_digest: AtomicBool,
@@ -42,24 +43,35 @@ pub fn run_in<T>(session: Option<&Arc<SharedSession>>, work: impl FnOnce(bool) -
 }
 
 impl Request {
-    pub fn new(
+    /// A request whose statement `begin` begins in the session. Its span is entered later.
+    pub fn begin(
         session: Option<Arc<SharedSession>>,
-        statement: Statement,
         name: &'static str,
         is_pooled: bool,
-    ) -> Self {
-        Self {
+        begin: impl FnOnce() -> Statement,
+    ) -> Arc<Self> {
+        let mut request = Arc::new(Self {
             session,
-            statement,
+            statement: None,
             name,
             has_digest: AtomicBool::new(false),
             is_pooled,
             has_account: AtomicBool::new(false),
+        });
+        if let Some(Self {
+            session, statement, ..
+        }) = Arc::get_mut(&mut request)
+        {
+            run_in(session.as_ref(), |_| statement.insert(begin()).suspend());
         }
+        request
     }
 
-    pub fn statement(&self) -> &Statement {
-        &self.statement
+    /// What begins next in the session is nested in it.
+    pub fn resume(&self) {
+        self.statement
+            .as_ref()
+            .inspect(|statement| statement.resume());
     }
 
     pub fn session(&self) -> Option<&Arc<SharedSession>> {
@@ -68,9 +80,10 @@ impl Request {
 
     /// It failed.
     pub fn fail(&self, errno: u32, message: &str) {
-        run_in(self.session(), |_| {
-            self.statement.error(errno, "HY000", message)
-        });
+        let Some(statement) = &self.statement else {
+            return;
+        };
+        run_in(self.session(), |_| statement.error(errno, "HY000", message));
     }
 
     /// Sets what the fields of its span say.
@@ -81,8 +94,11 @@ impl Request {
     }
 
     fn set(&self, attributes: &Attributes, is_inside: bool) {
+        let Some(statement) = &self.statement else {
+            return;
+        };
         if let Some(database) = &attributes.database {
-            self.statement.schema(database);
+            statement.schema(database);
         }
         // A session of a connection has the connection's account.
         if let Some((user, client)) = attributes.account()
@@ -95,13 +111,13 @@ impl Request {
         let has_digest = self.has_digest.load(Ordering::Relaxed);
         match (attributes.shape.as_deref(), attributes.text.as_deref()) {
             (None, None) => return,
-            (None, Some(text)) if !has_digest => self.statement.text(text),
+            (None, Some(text)) if !has_digest => statement.text(text),
             (shape, text) => {
                 if let Some(shape) = shape {
-                    self.statement.digest_by_shape(shape, text.unwrap_or(shape));
+                    statement.digest_by_shape(shape, text.unwrap_or(shape));
                 }
                 if let Some(text) = text {
-                    self.statement.text_only(text);
+                    statement.text_only(text);
                 }
             }
         }
@@ -109,21 +125,32 @@ impl Request {
     }
 
     /// Ends it, unless a stage still refers to it. Of two that end at the same time, one gets it.
-    fn end(self: Arc<Self>, pool: &SessionPool) {
-        let Some(request) = Arc::into_inner(self) else {
-            return;
-        };
-        run_in(request.session.as_ref(), |is_inside| {
-            if !request.has_digest.into_inner() {
-                let name = request.name;
-                request.statement.digest_by_shape(name, name);
+    fn end(mut self: Arc<Self>, pool: &SessionPool) {
+        if Arc::strong_count(&self) == 1
+            && let Some(request) = Arc::get_mut(&mut self)
+        {
+            request.end_last(pool);
+        } else if let Some(mut request) = Arc::into_inner(self) {
+            request.end_last(pool);
+        }
+    }
+
+    /// Ends it, which nobody else refers to.
+    fn end_last(&mut self, pool: &SessionPool) {
+        let (name, statement) = (self.name, &mut self.statement);
+        let (has_digest, has_account) = (self.has_digest.get_mut(), self.has_account.get_mut());
+        run_in(self.session.as_ref(), |is_inside| {
+            if !*has_digest && let Some(statement) = statement {
+                statement.digest_by_shape(name, name);
             }
-            drop(request.statement);
-            if request.has_account.into_inner() && is_inside {
+            *statement = None;
+            if *has_account && is_inside {
                 tare::thread::set_account("", "");
             }
         });
-        if let Some(session) = request.session.filter(|_| request.is_pooled) {
+        if self.is_pooled
+            && let Some(session) = self.session.take()
+        {
             pool.give(session);
         }
     }
@@ -150,15 +177,17 @@ impl Span {
     pub fn enter(&self) -> bool {
         let is_entered = self.session().is_some_and(SharedSession::enter);
         if let Some(request) = self.request() {
-            request.statement.resume();
+            request.resume();
         }
         is_entered
     }
 
     /// Work on it pauses. True: the calling thread has left the session once.
     pub fn leave(&self) -> bool {
-        if let Self::Statement(request) = self {
-            request.statement.suspend();
+        if let Self::Statement(request) = self
+            && let Some(statement) = &request.statement
+        {
+            statement.suspend();
         }
         self.session().is_some_and(|session| session.leave())
     }
