@@ -123,169 +123,70 @@ unsafe fn try_take<T>(
     status
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_mutex_lock(
-    mutex: *mut pthread_mutex_t,
-    class: *mut tare_class,
-) -> c_int {
-    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
-    unsafe {
-        take(
-            mutex,
-            class,
-            MUTEX,
-            Operation::Lock,
-            libc::pthread_mutex_trylock,
-            || libc::pthread_mutex_lock(mutex),
-        )
-    }
+/// Declares functions for locks. `take` tries by the first function of the C library, and waits by the second, whose
+/// deadline must not be NULL; `try_take` only tries.
+macro_rules! lock_functions {
+    ($($kind:ident $function:tt;)*) => { $(lock_function! { $kind $function })* };
+}
+macro_rules! lock_function {
+    (take ($name:ident($lock:ident: *mut $type:ty $(, $deadline:ident)?), $family:ident, $operation:ident, $try_lock:path, $wait:path)) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            $lock: *mut $type,
+            $($deadline: *const timespec,)?
+            class: *mut tare_class,
+        ) -> c_int {
+            $(if $deadline.is_null() {
+                return EINVAL;
+            })?
+            let wait = || {
+                // SAFETY: rule 9 (a lock of the C library, and a deadline that is not NULL).
+                unsafe { $wait($lock $(, $deadline)?) }
+            };
+            // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+            unsafe { take($lock, class, $family, Operation::$operation, $try_lock, wait) }
+        }
+    };
+    (try_take ($name:ident($lock:ident: *mut $type:ty), $family:ident, $try_lock:path)) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($lock: *mut $type, class: *mut tare_class) -> c_int {
+            // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
+            unsafe { try_take($lock, class, $family, $try_lock) }
+        }
+    };
+    (release ($name:ident($lock:ident: *mut $type:ty), $unlock:path)) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($lock: *mut $type) -> c_int {
+            if $lock.is_null() {
+                return EINVAL;
+            }
+            // SAFETY: rules 7 and 9 (a lock of the C library that the caller holds).
+            unsafe { $unlock($lock) }
+        }
+    };
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_mutex_trylock(
-    mutex: *mut pthread_mutex_t,
-    class: *mut tare_class,
-) -> c_int {
-    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
-    unsafe { try_take(mutex, class, MUTEX, libc::pthread_mutex_trylock) }
-}
+lock_functions! {
+    take (tare_pthread_mutex_lock(mutex: *mut pthread_mutex_t), MUTEX, Lock,
+        libc::pthread_mutex_trylock, libc::pthread_mutex_lock);
+    take (tare_pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, deadline), MUTEX, Lock,
+        libc::pthread_mutex_trylock, pthread_mutex_timedlock);
+    try_take (tare_pthread_mutex_trylock(mutex: *mut pthread_mutex_t), MUTEX, libc::pthread_mutex_trylock);
+    release (tare_pthread_mutex_unlock(mutex: *mut pthread_mutex_t), libc::pthread_mutex_unlock);
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_mutex_timedlock(
-    mutex: *mut pthread_mutex_t,
-    deadline: *const timespec,
-    class: *mut tare_class,
-) -> c_int {
-    if deadline.is_null() {
-        return EINVAL;
-    }
-    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
-    unsafe {
-        take(
-            mutex,
-            class,
-            MUTEX,
-            Operation::Lock,
-            libc::pthread_mutex_trylock,
-            || pthread_mutex_timedlock(mutex, deadline),
-        )
-    }
-}
+    take (tare_pthread_rwlock_rdlock(rwlock: *mut pthread_rwlock_t), RWLOCK, ReadLock,
+        libc::pthread_rwlock_tryrdlock, libc::pthread_rwlock_rdlock);
+    take (tare_pthread_rwlock_timedrdlock(rwlock: *mut pthread_rwlock_t, deadline), RWLOCK, ReadLock,
+        libc::pthread_rwlock_tryrdlock, pthread_rwlock_timedrdlock);
+    try_take (tare_pthread_rwlock_tryrdlock(rwlock: *mut pthread_rwlock_t), RWLOCK, libc::pthread_rwlock_tryrdlock);
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
-    if mutex.is_null() {
-        return EINVAL;
-    }
-    // SAFETY: rules 7 and 9 (a lock of the C library that the caller holds).
-    unsafe { libc::pthread_mutex_unlock(mutex) }
-}
+    take (tare_pthread_rwlock_wrlock(rwlock: *mut pthread_rwlock_t), RWLOCK, WriteLock,
+        libc::pthread_rwlock_trywrlock, libc::pthread_rwlock_wrlock);
+    take (tare_pthread_rwlock_timedwrlock(rwlock: *mut pthread_rwlock_t, deadline), RWLOCK, WriteLock,
+        libc::pthread_rwlock_trywrlock, pthread_rwlock_timedwrlock);
+    try_take (tare_pthread_rwlock_trywrlock(rwlock: *mut pthread_rwlock_t), RWLOCK, libc::pthread_rwlock_trywrlock);
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_rwlock_rdlock(
-    rwlock: *mut pthread_rwlock_t,
-    class: *mut tare_class,
-) -> c_int {
-    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
-    unsafe {
-        take(
-            rwlock,
-            class,
-            RWLOCK,
-            Operation::ReadLock,
-            libc::pthread_rwlock_tryrdlock,
-            || libc::pthread_rwlock_rdlock(rwlock),
-        )
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_rwlock_tryrdlock(
-    rwlock: *mut pthread_rwlock_t,
-    class: *mut tare_class,
-) -> c_int {
-    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
-    unsafe { try_take(rwlock, class, RWLOCK, libc::pthread_rwlock_tryrdlock) }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_rwlock_timedrdlock(
-    rwlock: *mut pthread_rwlock_t,
-    deadline: *const timespec,
-    class: *mut tare_class,
-) -> c_int {
-    if deadline.is_null() {
-        return EINVAL;
-    }
-    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
-    unsafe {
-        take(
-            rwlock,
-            class,
-            RWLOCK,
-            Operation::ReadLock,
-            libc::pthread_rwlock_tryrdlock,
-            || pthread_rwlock_timedrdlock(rwlock, deadline),
-        )
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_rwlock_wrlock(
-    rwlock: *mut pthread_rwlock_t,
-    class: *mut tare_class,
-) -> c_int {
-    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
-    unsafe {
-        take(
-            rwlock,
-            class,
-            RWLOCK,
-            Operation::WriteLock,
-            libc::pthread_rwlock_trywrlock,
-            || libc::pthread_rwlock_wrlock(rwlock),
-        )
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_rwlock_trywrlock(
-    rwlock: *mut pthread_rwlock_t,
-    class: *mut tare_class,
-) -> c_int {
-    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
-    unsafe { try_take(rwlock, class, RWLOCK, libc::pthread_rwlock_trywrlock) }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_rwlock_timedwrlock(
-    rwlock: *mut pthread_rwlock_t,
-    deadline: *const timespec,
-    class: *mut tare_class,
-) -> c_int {
-    if deadline.is_null() {
-        return EINVAL;
-    }
-    // SAFETY: rules 1 and 9 (a registered class, and a lock of the C library).
-    unsafe {
-        take(
-            rwlock,
-            class,
-            RWLOCK,
-            Operation::WriteLock,
-            libc::pthread_rwlock_trywrlock,
-            || pthread_rwlock_timedwrlock(rwlock, deadline),
-        )
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_pthread_rwlock_unlock(rwlock: *mut pthread_rwlock_t) -> c_int {
-    if rwlock.is_null() {
-        return EINVAL;
-    }
-    // SAFETY: rules 7 and 9 (a lock of the C library that the caller holds).
-    unsafe { libc::pthread_rwlock_unlock(rwlock) }
+    release (tare_pthread_rwlock_unlock(rwlock: *mut pthread_rwlock_t), libc::pthread_rwlock_unlock);
 }
 
 /// Waits for a condition, and returns the status of `wait`. No destructor runs if the thread is cancelled.
