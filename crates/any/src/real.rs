@@ -71,16 +71,22 @@ pub fn resolve_all() {
     }
 }
 
+/// A function's name as a C string.
+macro_rules! c_name {
+    ($name:ident) => {
+        match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+            Ok(name) => name,
+            Err(_) => panic!(),
+        }
+    };
+}
+pub(crate) use c_name;
+
 /// The C library's function of this name, as a function of this type.
 macro_rules! real {
     ($name:ident: $type:ty) => {{
         #[unsafe(link_section = "tare_real")]
-        static REAL: $crate::real::Real = $crate::real::Real::new(
-            match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => panic!(),
-            },
-        );
+        static REAL: $crate::real::Real = $crate::real::Real::new($crate::real::c_name!($name));
         // SAFETY: rule 1 (the function has this type).
         unsafe { std::mem::transmute::<*mut std::ffi::c_void, $type>(REAL.address()) }
     }};

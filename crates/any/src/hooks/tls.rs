@@ -117,10 +117,7 @@ macro_rules! imports {
 
             $(
                 pub static $name: Import = Import::new(
-                    match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!(),
-                    },
+                    crate::real::c_name!($name),
                     || super::$name as *mut c_void,
                 );
             )*
