@@ -2,26 +2,31 @@
 
 use super::sheet::{Measure, Sheet, col, hidden, sheet};
 
-/// The last reading of a table.
-macro_rules! last_reading {
-    ($table:literal) => {
-        concat!(
-            "FROM tare.",
-            $table,
-            " WHERE sampled_at = (SELECT MAX(sampled_at) FROM tare.",
-            $table,
-            ")"
-        )
+/// A page with the last reading of a table.
+macro_rules! status_sheet {
+    ($table:literal, $columns:expr $(,)?) => {
+        Sheet {
+            has_idle_rows: true,
+            is_status: true,
+            ..sheet(
+                $table,
+                concat!(
+                    "FROM tare.",
+                    $table,
+                    " WHERE sampled_at = (SELECT MAX(sampled_at) FROM tare.",
+                    $table,
+                    ")"
+                ),
+                $columns,
+            )
+        }
     };
 }
 
 pub(super) const STATUS: Sheet = Sheet {
-    has_idle_rows: true,
-    is_status: true,
     first: "ADVICE",
-    ..sheet(
+    ..status_sheet!(
         "status",
-        last_reading!("status"),
         &[
             col("AREA", "area", Measure::Key, 16),
             col("FIGURE", "name", Measure::Key, 24),
@@ -34,13 +39,10 @@ pub(super) const STATUS: Sheet = Sheet {
 };
 
 pub(super) const REPLICATION: Sheet = Sheet {
-    has_idle_rows: true,
-    is_status: true,
     hint: "this server replicates from no other, and is no member of a group or cluster",
     first: "ERROR",
-    ..sheet(
+    ..status_sheet!(
         "replication",
-        last_reading!("replication"),
         &[
             col("LAG", "lag_s", Measure::GaugeSeconds, 8),
             col("PENDING", "pending", Measure::Gauge, 7),
@@ -57,12 +59,9 @@ pub(super) const REPLICATION: Sheet = Sheet {
 };
 
 pub(super) const TRANSACTIONS: Sheet = Sheet {
-    has_idle_rows: true,
-    is_status: true,
     hint: "no transaction is open",
-    ..sheet(
+    ..status_sheet!(
         "transactions",
-        last_reading!("transactions"),
         &[
             col("AGE", "age_s", Measure::GaugeSeconds, 8),
             col("SLEEP", "sleep_s", Measure::GaugeSeconds, 8),
@@ -79,12 +78,9 @@ pub(super) const TRANSACTIONS: Sheet = Sheet {
 };
 
 pub(super) const CONNECTIONS: Sheet = Sheet {
-    has_idle_rows: true,
-    is_status: true,
     hint: "there is no connection but those of Tare",
-    ..sheet(
+    ..status_sheet!(
         "connections",
-        last_reading!("connections"),
         &[
             col("LONGEST", "longest_s", Measure::GaugeSeconds, 8),
             col("COUNT", "count", Measure::Gauge, 7),
