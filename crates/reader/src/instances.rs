@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::bank::baseline;
 use tare_layout::instance::{FILE, SOCKET, index_of};
-use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, MAX, SUM};
+use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, Line, MAX, SUM};
 use tare_layout::object::target;
 use tare_layout::{Kind, View};
 
@@ -249,16 +249,8 @@ impl Banks<'_> {
             if id == 0 || index_of(id) != i {
                 return None;
             }
-            let mut row = rows
-                .counts
-                .get(&id)
-                .copied()
-                .unwrap_or([EMPTY_TIME_LINE; 3]);
-            for (part, sum) in row.iter_mut().enumerate() {
-                let then = truncated.then(|| shared_cells(&socket.truncated[part]));
-                let shared = since_truncation(shared_cells(&socket.shared[part]), then);
-                add(Kind::Socket, part, sum, &shared);
-            }
+            let then = truncated.then_some(&socket.truncated);
+            let row = rows.total(Kind::Socket, id, &socket.shared, then);
             let owner = socket.owner_thread.load(Ordering::Relaxed);
             Some(Socket {
                 id,
@@ -287,16 +279,8 @@ impl Banks<'_> {
             if id == 0 {
                 return None;
             }
-            let mut row = rows
-                .counts
-                .get(&id)
-                .copied()
-                .unwrap_or([EMPTY_TIME_LINE; 3]);
-            for (part, sum) in row.iter_mut().enumerate() {
-                let then = truncated.then(|| shared_cells(&file.truncated[part]));
-                let shared = since_truncation(shared_cells(&file.shared[part]), then);
-                add(Kind::File, part, sum, &shared);
-            }
+            let then = truncated.then_some(&file.truncated);
+            let row = rows.total(Kind::File, id, &file.shared, then);
             Some(File {
                 id,
                 class: file.class.load(Ordering::Relaxed) as usize,
@@ -311,6 +295,25 @@ impl Banks<'_> {
 }
 
 impl Rows {
+    /// What was counted of a file or socket: by threads, and in its own lines by those that ended. `then`: those
+    /// lines when they were truncated.
+    fn total(
+        &self,
+        kind: Kind,
+        id: u32,
+        shared: &[Line; 3],
+        then: Option<&[Line; 3]>,
+    ) -> [Cells; 3] {
+        let counted = self.counts.get(&id).copied();
+        let mut total = counted.unwrap_or([EMPTY_TIME_LINE; 3]);
+        for (part, sum) in total.iter_mut().enumerate() {
+            let then = then.map(|then| shared_cells(&then[part]));
+            let shared = since_truncation(shared_cells(&shared[part]), then);
+            add(kind, part, sum, &shared);
+        }
+        total
+    }
+
     fn hold(&mut self, id: u32, thread: u64, held: u64) {
         if held == HELD_EXCLUSIVELY {
             self.owners.insert(id, thread);
