@@ -55,6 +55,11 @@
 //! costs while all its instruments are off. Nothing here panics into the host, and whatever cannot be
 //! recorded is counted as lost.
 
+#![cfg_attr(
+    not(feature = "door"),
+    allow(dead_code, unused_imports, reason = "some of it is for doors alone")
+)]
+
 #[doc(hidden)]
 #[macro_use]
 pub mod class;
@@ -78,14 +83,18 @@ pub mod sync;
 
 pub use class::{CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Rule, Sampling, Setting, StartError, Timer};
-pub use engine::{
-    descriptor, failed_starts, follow_forks, is_running, row_locks, settings,
-    settings::watch_settings, start, stop,
-};
+pub use engine::settings::watch_settings;
+pub use engine::{descriptor, failed_starts, follow_forks, is_running, start, stop};
+#[cfg(feature = "door")]
+#[doc(hidden)]
+pub use engine::{row_locks, settings};
 pub use options::{OPTIONS, OptionError};
+#[cfg(feature = "door")]
+#[doc(hidden)]
+pub use point::{active, host_lock};
 pub use point::{
-    active, error, file, host_lock, idle, memory, metadata, prepared, program, socket, stage,
-    statement, table, task, thread, transaction,
+    error, file, idle, memory, metadata, prepared, program, socket, stage, statement, table, task,
+    thread, transaction,
 };
 pub use segment_file::check_segment_path;
 pub use source::Source;

@@ -29,6 +29,8 @@ impl Source {
 
     /// From here on places in Rust count as unknown: the host is in C, and all of them would be places
     /// in its wrapper.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     pub fn only_in_c() {
         ONLY_IN_C.store(true, Ordering::Relaxed);
     }
@@ -55,6 +57,8 @@ impl Source {
     ///
     /// # Safety
     /// `file` is NULL or a C string that is valid until the event has begun.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn of_c(file: *const c_char, line: u32) -> Self {
         match line {

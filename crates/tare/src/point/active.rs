@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-pub use super::statement::Outermost;
+pub use super::statement::active::Outermost;
 pub use tare_layout::activity::{ADDRESS_MASK, FORM_AT, LOCK_CLASS_AT, MAX_LOCK_CLASS, Waiting};
 
 use tare_layout::activity::Activity;

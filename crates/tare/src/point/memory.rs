@@ -152,6 +152,8 @@ pub fn allocated(class: &Class, bytes: usize) -> bool {
 /// a class of memory. Returns the weight with which it was counted; the host stores it with the block
 /// and passes it to [`freed_as`]. 0 = it was not counted, and neither is its free. While memory is
 /// sampled, one in N allocations below 4 KiB is drawn, and counts as N.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn allocated_as(number: u16, bytes: usize) -> u16 {
     if !IS_COMPILED_IN {
@@ -171,6 +173,8 @@ pub fn allocated_as(number: u16, bytes: usize) -> u16 {
 /// The same for almost every allocation, in as few instructions as possible: sampling skips it (0), or
 /// the calling thread has counted this class before (1). `None`: nothing was done; call
 /// [`allocated_as`].
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn try_allocate_fast(number: u16, bytes: usize) -> Option<u16> {
     if !IS_COMPILED_IN {
@@ -190,6 +194,8 @@ pub fn try_allocate_fast(number: u16, bytes: usize) -> Option<u16> {
 
 /// Counts the free of an allocation that was counted as one. False: nothing was done; call
 /// [`freed_as`].
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn try_free_fast(number: u16, bytes: usize) -> bool {
     let Some(local) = memory_fast().1 else {
@@ -207,6 +213,8 @@ pub fn try_free_fast(number: u16, bytes: usize) -> bool {
 
 /// Whether memory is sampled. Then another allocation may stand for one for which [`allocated_as`]
 /// returned 0.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn is_sampled() -> bool {
     IS_COMPILED_IN && NOW.weights[MEMORY].load(Ordering::Relaxed) != 1
@@ -308,6 +316,8 @@ pub fn freed(class: &Class, bytes: usize) {
 }
 
 /// The same by the class's number, for an allocation of this `weight`: see [`allocated_as`].
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn freed_as(number: u16, bytes: usize, weight: u16) {
     match weight {

@@ -56,6 +56,8 @@ unsafe impl Send for Lock {}
 unsafe impl Sync for Lock {}
 
 /// Whether locks of this class are recorded now: for hosts that prepare data only for Tare.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn are_recorded(class: &Class) -> bool {
     local_of_objects().is_some_and(|local| is_recorded_in(local, class))

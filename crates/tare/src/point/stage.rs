@@ -46,6 +46,8 @@ pub fn set(class: &Class) {
 
 /// The same, by the class's number ([`class_number`](crate::host_lock::class_number)), which is valid
 /// until Tare is stopped. `source`: the place in the host's source.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline]
 pub fn set_number(number: u16, source: Source) {
     if !IS_COMPILED_IN {
@@ -60,6 +62,8 @@ pub fn set_number(number: u16, source: Source) {
 /// The same for almost every change of stages, in as few instructions as possible: both stages are
 /// timed and not stored as events, or neither is observed. False: nothing was done; call
 /// [`set_number`].
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn try_set_fast(number: u16) -> bool {
     let Some(local) = attached() else {
@@ -102,6 +106,8 @@ fn try_set_state(local: &Local, number: u16, bits: u8) -> bool {
 /// Sets PROCESSLIST_STATE only: for a host that knows that stages are not observed now, because its
 /// [follower](crate::settings::follow) was called. False: an observed stage runs and must be ended;
 /// nothing was done.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn set_state_only(number: u16) -> bool {
     let Some(local) = attached().filter(|local| local.stage.head().1 == 0) else {
@@ -234,6 +240,8 @@ pub fn end() {
 
 /// Discards the thread's stage, if the host did not report its end. `resumes`: how often the host has begun
 /// again to report stages; what began before the last time ended unreported.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn forget_missed(resumes: u32) {
     if let Some(local) = attached()
@@ -261,6 +269,8 @@ pub fn progress(completed: u64, estimated: u64) {
 }
 
 /// Whether the thread is in a stage that reports its progress.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn reports_progress() -> bool {
     let Some(local) = local() else { return false };
@@ -271,6 +281,8 @@ pub fn reports_progress() -> bool {
 
 /// Address of the progress, which the host writes itself: two words, work completed and estimated. They
 /// are the thread's for as long as it lives. `None` if no event is recorded.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn progress_words() -> Option<*mut u64> {
     const { assert!(at::ESTIMATED == at::COMPLETED + 1) };

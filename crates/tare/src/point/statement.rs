@@ -30,7 +30,7 @@ mod shape;
 
 pub(super) use counters::counter_setters;
 
-pub use active::{Outermost, start_since};
+pub use active::start_since;
 use running::Running;
 
 /// A running statement. When it is dropped, it ends, and with it the thread's stage.
@@ -82,6 +82,8 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
 ///
 /// # Safety
 /// `place` is writable.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub unsafe fn start_number_at(place: *mut Statement, number: u16, source: Source) -> bool {
     let statement = local_of_statements().and_then(|local| begin_number(local, number, source));
@@ -166,6 +168,8 @@ fn begin_number(local: &Local, number: u16, source: Source) -> Option<Statement>
 }
 
 /// Whether the thread has an open statement that is recorded.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[cfg_attr(not(feature = "instrument"), inline)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn is_open() -> bool {
@@ -230,6 +234,8 @@ impl Statement {
     }
 
     /// The same by the number of a class of statements, as in [`start_number_at`].
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[inline(always)]
     pub fn refine_number(&self, number: u16) {
         let Some(running) = self.running.get() else {
@@ -386,6 +392,8 @@ impl Statement {
     }
 
     /// The number of its class in the segment.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn class_number(&self) -> u16 {
         self.running.get().map_or(0, |running| running.class.get())

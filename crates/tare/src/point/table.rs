@@ -343,12 +343,16 @@ impl Handle {
 
     /// The [word](crate::active::Waiting) of a wait for its rows, without operation; 0 = unknown. Valid until
     /// Tare is stopped.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[inline(always)]
     pub fn word_of_io(&self) -> u64 {
         self.words.get().map_or(0, |words| words[0])
     }
 
     /// The same of a wait for one of its locks.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[inline(always)]
     pub fn word_of_lock(&self) -> u64 {
         self.words.get().map_or(0, |words| words[1])
@@ -528,6 +532,8 @@ fn set_owner(local: &Local, entry: &object::TableHandle) {
 /// From here on no handle has an owner or a lock, until one is set: for a host of
 /// [sessions](crate::thread::record_sessions_only) that reports neither while tables are off. It takes no
 /// lock, so that a [follower](crate::settings::follow) may call it.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn disown_all() {
     if let Some(engine) = running::pinned() {

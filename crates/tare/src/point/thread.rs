@@ -53,6 +53,8 @@ pub fn id() -> u64 {
 
 /// The thread's id and that of its next event, by which MySQL says when a thread did something; both 0 when
 /// Tare does not record.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn event() -> (u64, u64) {
     local().map_or((0, 0), |local| {
@@ -63,6 +65,8 @@ pub fn event() -> (u64, u64) {
 
 /// The id of the thread that serves this connection, 0 = none: for hosts that called
 /// [`record_sessions_only`].
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn of_processlist(processlist_id: u64) -> u64 {
     let Some(engine) = pinned().filter(|_| processlist_id != 0) else {
@@ -85,6 +89,8 @@ pub fn of_processlist(processlist_id: u64) -> u64 {
 /// which thread serves which session. Events outside of sessions are lost, and are added to the counts
 /// of lost events now and then; memory is counted. If an engine records now, it is retained until the
 /// process ends.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn record_sessions_only() {
     if IS_COMPILED_IN {
@@ -93,6 +99,8 @@ pub fn record_sessions_only() {
 }
 
 /// Leaves the calling thread's session, after [`ThreadSession::stay`].
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn leave_session() {
     if IS_COMPILED_IN {
@@ -187,6 +195,8 @@ pub fn set_connection_type(connection: ConnectionType) {
 
 /// A pointer that the host stores for the calling thread, null at first. It is stored next to the data
 /// that every event reads. A thread-local of the host's library would need a call into the dynamic linker.
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[inline(always)]
 pub fn of_host() -> *mut () {
     match IS_COMPILED_IN {
@@ -196,6 +206,8 @@ pub fn of_host() -> *mut () {
 }
 
 /// See [`of_host`].
+#[cfg(feature = "door")]
+#[doc(hidden)]
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_of_host(place: *mut ()) {
     if IS_COMPILED_IN {
@@ -299,6 +311,8 @@ impl ThreadSession {
     }
 
     /// A session for a thread that another one creates; `parent` is the other's [`id`].
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn with_parent(class: &'static Class, parent: u64) -> Self {
         let session = Self::new(class);
@@ -314,6 +328,8 @@ impl ThreadSession {
     ///
     /// # Safety
     /// The session is neither moved into another thread's nor dropped before the thread has left it.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[cfg_attr(not(feature = "instrument"), inline)]
     pub unsafe fn stay(&self) {
         let Some(session) = self.0.get() else {
@@ -327,6 +343,8 @@ impl ThreadSession {
 
     /// Announces that its account will be set ([`set_account`]) before its thread does anything else.
     /// Events until then count for that account, and are not visible before.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn await_account(&self) {
         if let Some(local) = self.0.get().and_then(Session::owned) {

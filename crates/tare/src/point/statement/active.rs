@@ -199,12 +199,16 @@ impl Running {
 
 impl Statement {
     /// Whether it began at the level `active`. Then only its text, its class and its failure matter.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[inline(always)]
     pub fn is_active(&self) -> bool {
         self.running.get().is_some_and(Running::is_active)
     }
 
     /// Stores its text, which may be no UTF-8, as far as there is space.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[inline(always)]
     pub fn text_active(&self, text: &[u8]) {
         if let Some(running) = self.running.get() {
@@ -213,6 +217,8 @@ impl Statement {
     }
 
     /// Notes that it has failed.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     #[inline]
     pub fn failed_active(&self) {
         if let Some(running) = self.running.get() {
@@ -222,6 +228,8 @@ impl Statement {
 
     /// Ends a statement that began at another level, as one of the level `active`: that was the level for a
     /// while, and the host has not reported all that belongs to it.
+    #[cfg(feature = "door")]
+    #[doc(hidden)]
     pub fn end_as_active(mut self, has_failed: bool) {
         let Some(running) = self.running.get_mut() else {
             return;
