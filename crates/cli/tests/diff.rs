@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fastrand::Rng;
-use history::{DAY, FILE_WAIT, at, files, grown, sha256, write, write_blocks};
+use history::{DAY, FILE_WAIT, at, files, grown, sha256, write, write_blocks, write_plans};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
@@ -134,6 +134,39 @@ fn text_has_what_changed() {
         );
     }
     assert!(!result.stdout.contains("stable"), "{}", result.stdout);
+}
+
+#[test]
+fn plans_are_compared_by_shape() {
+    let directory = Directory::new("diff-plans");
+    let history = directory.path().join("history");
+    write(&history, "db1", sha256);
+    let options = ["--history", "history", "--deploy", DEPLOY];
+    let report = json(&directory, &options);
+    assert_eq!(statement(&report, "orders")["plan"], Value::Null);
+    write_plans(&history);
+    let report = json(&directory, &options);
+    let plan = |name: &str| statement(&report, name)["plan"].clone();
+    let orders = plan("orders");
+    assert_eq!(orders["is_changed"], true, "{orders}");
+    let tree = |when: &str| orders[when]["tree"][0].clone();
+    assert_eq!(
+        tree("before"),
+        "orders: lookup in index by_customer, 7 rows"
+    );
+    assert_eq!(tree("after"), "orders: full scan, 7 rows");
+    assert_eq!(orders["after"]["sampled_at"], "2026-11-23 14:11:40");
+    assert_eq!(plan("stable")["is_changed"], false);
+    assert_eq!(plan("new")["is_changed"], Value::Null);
+    assert_eq!(plan("reports"), Value::Null);
+    let text = diff(&directory, &options).stdout;
+    for expected in [
+        "  the plan changed; before, read at 2026-11-23 14:00:10\n    orders: lookup in index by_customer, 7 rows\n",
+        "  after, read at 2026-11-23 14:11:40\n    orders: full scan, 7 rows\n",
+        "  plan, not recorded before, read at 2026-11-23 14:11:40\n",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
 }
 
 #[test]

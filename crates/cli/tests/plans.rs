@@ -137,14 +137,19 @@ fn check_dropped_index(server: &Server, admin: &mut Conn) {
     });
     // Each once: it is called after the recorder's first reading.
     let others = [
+        "UPDATE orders SET email = 'topsecret' WHERE id = 1",
         "SELECT COUNT(*) FROM counting",
         "SELECT id FROM orders WHERE id = 1 FOR UPDATE",
         "SELECT counted(), id FROM orders WHERE id = 2",
         "CREATE TABLE other SELECT * FROM orders WHERE id = 3",
     ];
     run(&mut app, &others);
-    // With GTIDs, MySQL refuses it, because the function changes a table of MyISAM. The recorder sees it all the same.
-    let _ = app.query_drop("DELETE FROM counting WHERE id = -1");
+    // MySQL 8.0.15 gives all statements on a view the digest of the view's own text.
+    let has_delete = server.version != Version::Mysql80;
+    if has_delete {
+        // With GTIDs, MySQL refuses it, because the function changes a table of MyISAM. The recorder sees it all the same.
+        let _ = app.query_drop("DELETE FROM counting WHERE id = -1");
+    }
     let calls = "SELECT COUNT(*) FROM shop.calls";
     let called: u64 = admin
         .query_first(calls)
@@ -152,30 +157,24 @@ fn check_dropped_index(server: &Server, admin: &mut Conn) {
         .expect("a number");
     assert!(called > 0);
     let rows = wait_for("the other statements", || {
-        // MariaDB has texts of the last statements only.
-        run(
-            &mut app,
-            &["UPDATE orders SET email = 'topsecret' WHERE id = 1"],
-        );
         let rows = query_history(server, "history", PLANS);
-        let mut examples = [
+        let begins = [
             "UPDATE",
-            "DELETE",
             "SELECT COUNT(*) FROM counting",
             "SELECT id",
             "SELECT counted",
-        ]
-        .iter();
-        examples
+        ];
+        let mut begins = begins.into_iter().chain(has_delete.then_some("DELETE"));
+        begins
             .all(|begin| row_of(&rows, begin).is_some())
             .then_some(rows)
     });
     let problem = |begin: &str| row_of(&rows, begin).expect("a row")["problem"].clone();
     assert_eq!(problem("UPDATE"), Value::Null);
-    assert_eq!(
-        problem("DELETE"),
-        "it may use a view, whose functions could be called"
-    );
+    if has_delete {
+        let may_be_view = "it may use a view, whose functions could be called";
+        assert_eq!(problem("DELETE"), may_be_view);
+    }
     assert_eq!(
         problem("SELECT COUNT(*) FROM counting"),
         "it uses a view or function that changes a table"

@@ -3,6 +3,7 @@
 mod blocking;
 mod comparison;
 mod locks;
+mod plans;
 mod recording;
 mod report;
 mod rows;
@@ -173,7 +174,15 @@ fn report(comparison: Comparison, histories: &[&Place]) -> Result<Report, Failur
         texts.extend(recording::read_texts(place)?);
     }
     let (total, statements) = comparison.run();
+    let [first, second] = [histories.first(), histories.last()];
+    let plans = match (first, second) {
+        (Some(first), Some(second)) => {
+            plans::read((first, &comparison.before), (second, &comparison.after))?
+        }
+        _ => plans::Plans::new(),
+    };
     Ok(Report {
+        plans,
         total,
         statements,
         blocking: comparison.compare_blocking(),

@@ -11,6 +11,7 @@ use super::comparison::{
     Comparison, Difference, Figure, LOAD, MEASURES, Measure, Presence, Subject,
 };
 use super::locks::{Holder, Lock};
+use super::plans::{Plans, StatementPlans};
 use super::recording::Recording;
 use crate::observe::format::{self, in_utc};
 use crate::observe::table::{Side, lines};
@@ -31,6 +32,8 @@ pub struct Report {
     pub statements: Vec<Subject>,
     /// Waits for locks: all together and for each lock; `None` if there were none.
     pub blocking: Option<(BlockingChange, Vec<BlockingChange>)>,
+    /// The plans of statements.
+    pub plans: Plans,
     /// The texts of digests.
     pub texts: BTreeMap<String, String>,
 }
@@ -56,6 +59,7 @@ impl Report {
                 })
                 .collect();
             text.extend(lines(&heads, &rows));
+            text.extend(section.lines.iter().map(|line| format!("  {line}")));
         }
         text.push(String::new());
         text.extend(report.notes);
@@ -82,6 +86,7 @@ impl Report {
             sections: vec![Section {
                 heading: "All statements".to_owned(),
                 rows: self.figures(&self.total, true),
+                lines: Vec::new(),
             }],
             notes: Vec::new(),
         };
@@ -92,6 +97,7 @@ impl Report {
             .extend(changed.iter().take(rows).map(|subject| Section {
                 heading: self.heading(subject),
                 rows: self.figures(subject, subject.presence != Presence::Both),
+                lines: self.plan_lines(subject),
             }));
         let mut note = |name: &str, changed: usize, all: usize| {
             if changed > rows {
@@ -130,6 +136,17 @@ impl Report {
         format!("{added}{}", format::line(&name))
     }
 
+    /// The plans of a statement.
+    fn plan_lines(&self, subject: &Subject) -> Vec<String> {
+        let plans = subject.key.as_ref().and_then(|key| self.plans.get(key));
+        let lines = plans.map(StatementPlans::lines).unwrap_or_default();
+        let printable = |line: String| {
+            let text = line.trim_start();
+            format!("{}{}", &line[..line.len() - text.len()], format::line(text))
+        };
+        lines.into_iter().map(printable).collect()
+    }
+
     /// The text of a digest, if it is stored.
     fn text_of<'a>(&'a self, digest: &'a str) -> &'a str {
         self.texts.get(digest).map_or(digest, String::as_str)
@@ -165,6 +182,7 @@ impl Report {
         Section {
             heading,
             rows: vec![row],
+            lines: Vec::new(),
         }
     }
 
@@ -214,6 +232,8 @@ impl Report {
                 object.insert("schema".to_owned(), json!(schema));
                 object.insert("digest".to_owned(), json!(digest));
                 object.insert("text".to_owned(), json!(self.texts.get(digest)));
+                let plans = (subject.key.as_ref()).and_then(|key| self.plans.get(key));
+                object.insert("plan".to_owned(), json!(plans.map(StatementPlans::json)));
             }
             object.insert("presence".to_owned(), json!(subject.presence.name()));
             object.insert("is_changed".to_owned(), json!(subject.is_changed()));

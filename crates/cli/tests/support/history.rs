@@ -11,7 +11,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use tare_history::{
     Block, Deadlock, DeadlockTransaction, GrowthRow, Holder, HolderState, LockKind, Moment, Party,
-    SUMS, Sample, State, Text, Writer,
+    Plan, PlanReason, PlanTree, SUMS, Sample, State, Text, Writer,
 };
 
 /// 2026-11-22 14:00 in UTC, in seconds since 1970.
@@ -120,6 +120,41 @@ pub fn write(history: &Path, host: &str, digest: impl Fn(&str) -> String) {
         let rows: Vec<_> = rows.collect();
         writer.add_growth(&rows, &texts, now(10), (10.0, Some(true)));
         texts.clear();
+    }
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
+}
+
+/// Adds plans of the second day: of orders by an index, and without it after 14:10; of stable the same; of new one.
+pub fn write_plans(history: &Path) {
+    let mut writer = Writer::start(history, "db1", "shop", at(DAY)).expect("a writer");
+    let table = |access: &str| {
+        format!(
+            "{{\"query_block\": {{\"table\": {{\"table_name\": \"orders\", \"rows\": 7, {access}}}}}}}"
+        )
+    };
+    let by_index = table("\"access_type\": \"ref\", \"key\": \"by_customer\"");
+    let scan = table("\"access_type\": \"ALL\"");
+    for (second, name, plan) in [
+        (10, "orders", &by_index),
+        (10, "stable", &by_index),
+        (700, "orders", &scan),
+        (700, "stable", &by_index),
+        (700, "new", &scan),
+    ] {
+        let tree = PlanTree::parse(plan).expect("a plan");
+        writer.add_plan(&Plan {
+            at: at(DAY + second),
+            schema: Some("shop".into()),
+            digest: sha256(name),
+            reason: PlanReason::New,
+            example: Some(format!("SELECT {name}")),
+            problem: None,
+            plan: Some(plan.clone()),
+            shape: Some(tree.shape()),
+            full_scans: tree.full_scans(),
+            indexes: tree.indexes(),
+        });
     }
     writer.write().expect("a piece");
     writer.end().expect("settled");

@@ -12,6 +12,8 @@ pub struct Section {
     pub heading: String,
     /// A name, the value before, the value after, and the change.
     pub rows: Vec<[String; 4]>,
+    /// What follows them, such as a plan.
+    pub lines: Vec<String>,
 }
 
 /// The result of a comparison for people.
@@ -132,7 +134,12 @@ fn write_report(body: &mut String, request: &DiffRequest, report: &DiffReport) {
             }
             body.push_str("</tr>");
         }
-        body.push_str("</table></div></section>");
+        body.push_str("</table></div>");
+        if !section.lines.is_empty() {
+            let lines = escape(&section.lines.join("\n"));
+            let _ = write!(body, "<pre>{lines}</pre>");
+        }
+        body.push_str("</section>");
     }
     for note in &report.notes {
         let _ = write!(body, "<p>{}</p>", escape(note));

@@ -1,0 +1,173 @@
+//! Whether the plan of a statement changed: the last plan of each of two windows.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+use tare_history::{Past, PlanTree};
+
+use super::recording::{Place, Recording, StatementKey};
+use super::rows::Rows;
+use crate::exit::Failure;
+use crate::observe::format::in_utc;
+
+/// A plan that was recorded.
+#[derive(Clone, Debug)]
+pub struct RecordedPlan {
+    /// When it was read, in milliseconds since 1970.
+    at: i64,
+    shape: String,
+    /// The tree.
+    lines: Vec<String>,
+}
+
+/// The plans of a statement.
+#[derive(Clone, Debug, Default)]
+pub struct StatementPlans {
+    /// The last one until the end of the earlier window, which may be older than the window.
+    before: Option<RecordedPlan>,
+    /// The last one between the ends of both windows.
+    after: Option<RecordedPlan>,
+}
+
+/// Plans by statement.
+pub type Plans = BTreeMap<StatementKey, StatementPlans>;
+
+/// Reads the plans of two windows.
+pub fn read(
+    (first, before): (&Place, &Recording),
+    (second, after): (&Place, &Recording),
+) -> Result<Plans, Failure> {
+    let mut plans = Plans::new();
+    let end = before.window.to;
+    for (key, plan) in last_plans(first, before, i64::MIN, end)? {
+        plans.entry(key).or_default().before = Some(plan);
+    }
+    // Another directory may be of an earlier time than the window before.
+    let start = if first.directory == second.directory {
+        end
+    } else {
+        i64::MIN
+    };
+    for (key, plan) in last_plans(second, after, start, after.window.to)? {
+        plans.entry(key).or_default().after = Some(plan);
+    }
+    Ok(plans)
+}
+
+/// The last plan of each statement of a server in a range of time.
+fn last_plans(
+    place: &Place,
+    of: &Recording,
+    from: i64,
+    to: i64,
+) -> Result<BTreeMap<StatementKey, RecordedPlan>, Failure> {
+    let past = Past {
+        directory: place.directory.clone(),
+        from,
+        to,
+        host: Some(of.host.clone()),
+        server: Some(of.server.clone()),
+    };
+    let mut plans: BTreeMap<StatementKey, RecordedPlan> = BTreeMap::new();
+    let mut rows = Rows::scan(&past, "plans", &["schema", "digest", "plan", "shape"])?;
+    while rows.advance()? {
+        let (Some(digest), Some(plan), Some(shape)) = (rows.text(1), rows.text(2), rows.text(3))
+        else {
+            continue;
+        };
+        let at = rows.at();
+        let key = (rows.text(0).map(str::to_owned), digest.to_owned());
+        let is_later = plans.get(&key).is_none_or(|last| last.at <= at);
+        if is_later && (from..=to).contains(&at) && rows.server() == of.server {
+            let tree = PlanTree::parse(plan).unwrap_or_default();
+            let (shape, lines) = (shape.to_owned(), tree.lines());
+            plans.insert(key, RecordedPlan { at, shape, lines });
+        }
+    }
+    Ok(plans)
+}
+
+impl StatementPlans {
+    /// Whether the plan changed; `None` if there are not two.
+    pub fn is_changed(&self) -> Option<bool> {
+        let (before, after) = (self.before.as_ref()?, self.after.as_ref()?);
+        Some(before.shape != after.shape)
+    }
+
+    /// Both trees if the plan changed, and otherwise the one that there is.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut add = |heading: &str, plan: &RecordedPlan| {
+            lines.push(format!("{heading}, read at {}", in_utc(plan.at)));
+            lines.extend(plan.lines.iter().map(|line| format!("  {line}")));
+        };
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) if before.shape != after.shape => {
+                add("the plan changed; before", before);
+                add("after", after);
+            }
+            (_, Some(after)) if self.before.is_some() => add("the plan is the same", after),
+            (None, Some(after)) => add("plan, not recorded before", after),
+            (Some(before), None) => add("plan, not read again", before),
+            _ => {}
+        }
+        lines
+    }
+
+    /// As docs/schemas/diff.json describes it.
+    pub fn json(&self) -> Json {
+        let plan = |plan: &RecordedPlan| {
+            json!({
+                "sampled_at": in_utc(plan.at),
+                "shape": plan.shape,
+                "tree": plan.lines,
+            })
+        };
+        json!({
+            "is_changed": self.is_changed(),
+            "before": self.before.as_ref().map(plan),
+            "after": self.after.as_ref().map(plan),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(at: i64, shape: &str, line: &str) -> Option<RecordedPlan> {
+        Some(RecordedPlan {
+            at,
+            shape: shape.to_owned(),
+            lines: vec![line.to_owned()],
+        })
+    }
+
+    #[test]
+    fn both_trees_are_printed_if_the_plan_changed() {
+        let (by_index, scan) = (
+            plan(0, "1", "t: by index a"),
+            plan(60_000, "2", "t: full scan"),
+        );
+        let plans = |before, after| StatementPlans { before, after };
+        let changed = plans(by_index.clone(), scan.clone());
+        assert_eq!(changed.is_changed(), Some(true));
+        assert_eq!(
+            changed.lines(),
+            [
+                "the plan changed; before, read at 1970-01-01 00:00:00",
+                "  t: by index a",
+                "after, read at 1970-01-01 00:01:00",
+                "  t: full scan",
+            ]
+        );
+        let same = plans(by_index.clone(), by_index.clone());
+        assert_eq!(same.is_changed(), Some(false));
+        assert_eq!(same.lines().len(), 2);
+        let once = plans(by_index, None);
+        assert_eq!(once.is_changed(), None);
+        assert!(once.lines()[0].starts_with("plan, not read again, read at"));
+        assert!(plans(None, scan).lines()[0].starts_with("plan, not recorded before"));
+        assert_eq!(plans(None, None).lines(), Vec::<String>::new());
+    }
+}
