@@ -51,6 +51,8 @@ const SAMPLES: [(&str, &str, &str); 4] = [
     ("SQL_TEXT", "events_statements_current", "CURRENT_SCHEMA"),
 ];
 
+const MAX_TEXT_BYTES: &str = "SELECT @@performance_schema_max_sql_text_length";
+
 const CONSUMERS: &str = "SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' \
      AND NAME IN ('events_statements_current', 'events_statements_history', 'events_statements_history_long')";
 
@@ -358,18 +360,19 @@ impl ExampleReader {
             .split(',')
             .filter(|mode| MODES.contains(mode))
             .collect();
-        let max_text_bytes = value("SELECT @@performance_schema_max_sql_text_length");
         let connection = value("SELECT CONNECTION_ID()").ok_or("the server does not answer")?;
         if !modes.is_empty() {
             let _ = session.query(&format!("SET sql_mode = '{}'", modes.join(",")));
         }
+        // Texts are of the segment, if there is one.
+        let texts = self.local.as_mut().unwrap_or(&mut session);
+        let max_text_bytes = first_value(texts, MAX_TEXT_BYTES).ok().flatten();
+        let max_text_bytes = max_text_bytes.and_then(|bytes| bytes.parse().ok());
         self.session = Some(Session {
             session,
             connection,
             // MySQL 5.6 and early MariaDB have this limit, and no variable.
-            max_text_bytes: max_text_bytes
-                .and_then(|bytes| bytes.parse().ok())
-                .unwrap_or(1024),
+            max_text_bytes: max_text_bytes.filter(|bytes| *bytes > 0).unwrap_or(1024),
         });
         Ok(())
     }
