@@ -200,9 +200,7 @@ pub unsafe extern "C" fn tare_start(config: *const tare_config) -> c_int {
             let status = match error {
                 StartError::Running => Status::Running,
                 StartError::Segment { .. } => Status::NoSegment,
-                StartError::Consumer(_) | StartError::NotCompiledIn | StartError::NotLinux => {
-                    Status::Invalid
-                }
+                _ => Status::Invalid,
             };
             Failure::new(status, error.to_string())
         })?;

@@ -11,6 +11,7 @@ pub use tare_layout::sampling::Rule;
 
 /// How an instrument starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Setting {
     /// Not enabled.
     Off,
@@ -34,6 +35,7 @@ impl Setting {
 
 /// When a lock's acquisition is timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LockTiming {
     /// Only if the acquisition had to wait. One at the first try is counted with a wait of zero.
     #[default]
@@ -54,14 +56,46 @@ pub struct Sampling {
 
 impl Default for Sampling {
     fn default() -> Self {
+        Self::of(Rule::Every)
+    }
+}
+
+impl Sampling {
+    /// Events of all types by one rule.
+    pub fn of(rule: Rule) -> Self {
         Self {
-            rules: [Rule::Every; GROUPS],
+            rules: [rule; GROUPS],
             seed: None,
         }
+    }
+
+    /// Sets the rule of each type of events.
+    pub fn rules(mut self, rules: [Rule; GROUPS]) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// Sets the seed of the random numbers.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
     }
 }
 
 /// The configuration. `Config::default()` is MySQL 8.0's defaults in a memory segment.
+///
+/// ```
+/// use tare::{Config, LockTiming, Sampling, Rule, Setting};
+/// let config = Config::default()
+///     .segment("/run/app/tare.segment")
+///     .instruments([("wait/synch/%", Setting::On), ("memory/%", Setting::Off)])
+///     .consumers([("events_statements_history_long", true)])
+///     .lock_timing(LockTiming::Every)
+///     .sampling(Sampling::of(Rule::one_in(16)));
+/// # let _ = config;
+/// ```
+///
+/// [`Config::option`] sets the same by the names of MySQL's options.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The limits of the segment's tables.
@@ -115,15 +149,89 @@ impl Config {
 
     /// Running, with every instrument off.
     pub fn nothing() -> Self {
-        Self {
-            instruments: vec![("%".into(), Setting::Off)],
-            ..Self::default()
-        }
+        Self::default().instruments([("%", Setting::Off)])
+    }
+
+    /// Sets the limits of the segment's tables.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the file for the segment.
+    pub fn segment(mut self, path: impl Into<PathBuf>) -> Self {
+        self.segment = Some(path.into());
+        self
+    }
+
+    /// Adds settings of instruments by pattern.
+    pub fn instruments<P: Into<String>>(
+        mut self,
+        settings: impl IntoIterator<Item = (P, Setting)>,
+    ) -> Self {
+        let settings = settings.into_iter();
+        self.instruments
+            .extend(settings.map(|(pattern, setting)| (pattern.into(), setting)));
+        self
+    }
+
+    /// Adds consumers that differ from the defaults.
+    pub fn consumers<N: Into<String>>(
+        mut self,
+        consumers: impl IntoIterator<Item = (N, bool)>,
+    ) -> Self {
+        let consumers = consumers.into_iter();
+        self.consumers
+            .extend(consumers.map(|(name, is_on)| (name.into(), is_on)));
+        self
+    }
+
+    /// Sets when lock acquisitions are timed.
+    pub fn lock_timing(mut self, timing: LockTiming) -> Self {
+        self.lock_timing = timing;
+        self
+    }
+
+    /// Sets how many bytes the threads' counters may take.
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// Reserves this many of the first numbers for classes that are frequent.
+    pub fn frequent_classes(mut self, numbers: usize) -> Self {
+        self.frequent_classes = numbers;
+        self
+    }
+
+    /// Sets how events are sampled.
+    pub fn sampling(mut self, sampling: Sampling) -> Self {
+        self.sampling = sampling;
+        self
+    }
+
+    /// Sets after how many seconds any newer statement replaces a digest's sample.
+    pub fn digest_sample_age(mut self, seconds: u64) -> Self {
+        self.digest_sample_age = Some(seconds);
+        self
+    }
+
+    /// Sets whether children of fork record into the same segment.
+    pub fn many_processes(mut self, are_recorded: bool) -> Self {
+        self.many_processes = are_recorded;
+        self
+    }
+
+    /// Sets whether digests retain the number of a column in GROUP BY and ORDER BY.
+    pub fn digests_retain_positions(mut self, are_retained: bool) -> Self {
+        self.digests_retain_positions = are_retained;
+        self
     }
 }
 
 /// Why Tare did not start. The host goes on without it.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// Tare runs in this process already.
     #[error("Tare runs in this process already; stop it first to start it with other settings")]
@@ -153,4 +261,48 @@ pub enum StartError {
     /// A consumer of that name does not exist.
     #[error("there is no consumer {0:?}; performance_schema.setup_consumers lists them")]
     Consumer(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_added_and_the_rest_stays() {
+        let limits = Limits {
+            threads: 64,
+            ..Limits::default()
+        };
+        let config = Config::everything()
+            .limits(limits)
+            .segment("/run/x")
+            .instruments([("wait/%", Setting::Off), ("stage/%", Setting::Counted)])
+            .consumers([("events_statements_cpu", true)])
+            .lock_timing(LockTiming::Every)
+            .memory_limit(1 << 20)
+            .sampling(Sampling::of(Rule::OneIn(16)).seed(7))
+            .digest_sample_age(0)
+            .many_processes(true);
+        let everything = Config::everything();
+        let settings = [
+            ("%".into(), Setting::On),
+            ("wait/%".into(), Setting::Off),
+            ("stage/%".into(), Setting::Counted),
+        ];
+        assert_eq!(config.instruments, settings);
+        let added = everything.consumers.len();
+        assert_eq!(config.consumers[..added], everything.consumers);
+        assert_eq!(
+            config.consumers[added..],
+            [("events_statements_cpu".into(), true)]
+        );
+        assert_eq!(config.limits, limits);
+        assert_eq!(config.segment, Some("/run/x".into()));
+        assert_eq!(config.lock_timing, LockTiming::Every);
+        assert_eq!(config.memory_limit, 1 << 20);
+        assert_eq!(config.sampling.rules, [Rule::OneIn(16); GROUPS]);
+        assert_eq!(config.sampling.seed, Some(7));
+        assert_eq!(config.digest_sample_age, Some(0));
+        assert!(config.many_processes && !config.digests_retain_positions);
+    }
 }

@@ -27,6 +27,7 @@ pub struct Mode {
 /// How a client reached its thread: `threads.CONNECTION_TYPE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum ConnectionType {
     Background = 0,
     TcpIp = 1,

@@ -81,6 +81,7 @@ fn size_of(number: usize) -> Size {
 
 /// Why an option was refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OptionError {
     /// No option has that name.
     #[error(
@@ -154,7 +155,7 @@ impl Config {
             return Ok(());
         }
         if let Some(of) = name.strip_prefix("sampling") {
-            return self.sampling(of, value).ok_or_else(|| wrong(SAMPLING));
+            return self.set_sampling(of, value).ok_or_else(|| wrong(SAMPLING));
         }
         let size = sizes::number(name).ok_or_else(|| OptionError::Unknown(name.into()))?;
         let number: i64 = value.trim().parse().map_err(|_| wrong(NUMBER))?;
@@ -173,7 +174,7 @@ impl Config {
     }
 
     /// Sets `sampling`, of all event types or of one.
-    fn sampling(&mut self, of: &str, value: &str) -> Option<()> {
+    fn set_sampling(&mut self, of: &str, value: &str) -> Option<()> {
         let sampling = &mut self.sampling;
         match of {
             "" => sampling.rules = [Rule::parse(value)?; GROUPS],
