@@ -109,7 +109,7 @@ fn characters(ctx: &Call<'_>) -> Answer {
 /// Bytes of a line: MySQL breaks lines after 76 characters.
 const LINE_BYTES: usize = 57;
 
-fn to_base64(bytes: &[u8]) -> Value {
+pub(crate) fn to_base64(bytes: &[u8]) -> Value {
     let mut builder = TextBuilder::default();
     for (i, line) in bytes.chunks(LINE_BYTES).enumerate() {
         if i > 0 {

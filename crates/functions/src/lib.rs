@@ -85,6 +85,7 @@ static HELPERS: &[&[Helper]] = &[
     interval::HELPERS,
     json::HELPERS,
     json::path::HELPERS,
+    json::value::HELPERS,
     math::HELPERS,
     number::HELPERS,
     part::HELPERS,

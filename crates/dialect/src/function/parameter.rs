@@ -21,6 +21,8 @@ pub enum Parameter {
     Clock,
     /// A number that CAST reads by itself from a text.
     Cast,
+    /// A value that becomes a part of a JSON document.
+    DocumentPart,
 }
 
 use Parameter::{Any, Bits, Clock, DateParts, Integer, Moment, Number, Text};
@@ -211,8 +213,24 @@ const PARAMETERS: &[(&[Parameter], &[&str])] = &[
 
 /// What a function reads its nth argument as.
 pub fn parameter(function: &str, n: usize) -> Parameter {
+    if is_document_part(function, n) {
+        return Parameter::DocumentPart;
+    }
     let of = PARAMETERS
         .iter()
         .find(|(_, names)| names.contains(&function));
     of.map_or(Any, |(all, _)| all[n.min(all.len() - 1)])
+}
+
+/// Whether a function makes its nth argument a part of a JSON document.
+fn is_document_part(function: &str, n: usize) -> bool {
+    match function {
+        "json_array" | "json_arrayagg" => true,
+        "json_object" => n % 2 == 1,
+        "json_objectagg" => n == 1,
+        "json_array_append" | "json_insert" | "json_replace" | "json_set" => {
+            n > 0 && n.is_multiple_of(2)
+        }
+        _ => false,
+    }
 }

@@ -38,6 +38,7 @@ pub(super) fn read_by_cast(data_type: &DataType) -> Parameter {
         | Double(_) | DoublePrecision | Float(_) | Real => Parameter::Cast,
         Date | Datetime(_) => Parameter::Moment,
         Time(..) => Parameter::Clock,
+        JSON => Parameter::Any,
         _ => Parameter::Text,
     }
 }
@@ -88,8 +89,8 @@ impl Rewriter<'_> {
                 op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor,
                 right,
             } => {
-                number_literally(left);
-                number_literally(right);
+                self.read_truth(0, left, later);
+                self.read_truth(1, right, later);
             }
             Expr::UnaryOp {
                 op: UnaryOperator::Not | UnaryOperator::BangNot,
@@ -98,9 +99,7 @@ impl Rewriter<'_> {
             | Expr::IsTrue(expr)
             | Expr::IsFalse(expr)
             | Expr::IsNotTrue(expr)
-            | Expr::IsNotFalse(expr) => {
-                number_literally(expr);
-            }
+            | Expr::IsNotFalse(expr) => self.read_truth(0, expr, later),
             Expr::Case {
                 operand: None,
                 conditions,
@@ -119,6 +118,9 @@ impl Rewriter<'_> {
                 let kind = read_by_interval(interval.leading_field.as_ref());
                 self.read_argument(kind, 0, &mut interval.value, later);
             }
+            Expr::MemberOf(member) => {
+                self.read_argument(Parameter::DocumentPart, 0, &mut member.value, later);
+            }
             Expr::Function(_) => self.read_arguments(expr, later),
             Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => {
                 self.read_argument(Parameter::Number, 0, expr, later);
@@ -136,6 +138,18 @@ impl Rewriter<'_> {
                 ..
             } => self.read_argument(read_by_cast(data_type), 0, expr, later),
             _ => {}
+        }
+    }
+
+    /// Prepares an operand whose truth is read. A JSON document is true unless it is the number 0,
+    /// except for IF and CASE, which read its number.
+    fn read_truth(&mut self, i: usize, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) {
+        if number_literally(expr) {
+            return;
+        }
+        let wire = types::of(expr, &mut self.names);
+        if wire.is_some_and(|t| t.code == ColumnType::MYSQL_TYPE_JSON) {
+            later.push((i, Conversion::JsonTruth));
         }
     }
 
@@ -205,6 +219,11 @@ impl Rewriter<'_> {
             kind,
             Parameter::Integer | Parameter::Bits | Parameter::Number | Parameter::Cast
         );
+        if kind == Parameter::DocumentPart {
+            let (kind, detail) = self.json_kind(argument);
+            later.push((n, Conversion::Json(kind, detail)));
+            return;
+        }
         if kind == Parameter::Any || is_number && number_literally(argument) {
             return;
         }
@@ -271,6 +290,11 @@ impl Rewriter<'_> {
             _ => {
                 let is_variable =
                     |e: &Expr| matches!(e, Expr::Identifier(i) if i.value.starts_with('@'));
+                let is_system =
+                    |e: &Expr| matches!(e, Expr::Identifier(i) if i.value.starts_with("@@"));
+                if is_variable(argument) && !is_system(argument) {
+                    return Some(node::number(2));
+                }
                 node::number(match Class::of(Some(wire)) {
                     Class::Null => 6,
                     Class::Text if self.names.column_of(argument).is_some() => 2,

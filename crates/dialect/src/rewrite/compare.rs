@@ -63,6 +63,7 @@ impl Conversion {
             Self::Digits => "tare_moment",
             Self::Real => "tare_real",
             Self::Read => "tare_exact",
+            Self::JsonTruth => "tare_json_truth",
             Self::YearStart => "tare_year_start",
             Self::DateText => "tare_date_text",
             Self::Moment => {
@@ -75,6 +76,12 @@ impl Conversion {
                     let rest = [i64::from(single), i64::from(decimals), 0].map(node::number);
                     node::call("tare_shown", std::iter::once(e).chain(rest).collect())
                 };
+                return node::replace(operand, call);
+            }
+            Self::Json(kind, detail) => {
+                let rest = [kind, detail].map(node::number);
+                let call =
+                    |e| node::call("tare_json_value", std::iter::once(e).chain(rest).collect());
                 return node::replace(operand, call);
             }
             Self::BitBytes(width) => {
@@ -101,13 +108,18 @@ fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
         (Expr::BinaryOp { right, .. }, 1) => Some(right),
         (Expr::Function(f), i) => function::argument_mut(f, i),
         (Expr::Interval(interval), 0) => Some(&mut interval.value),
+        (Expr::MemberOf(member), 0) => Some(&mut member.value),
         (
             Expr::Cast { expr, .. }
             | Expr::Convert { expr, .. }
             | Expr::UnaryOp { expr, .. }
             | Expr::Ceil { expr, .. }
             | Expr::Floor { expr, .. }
-            | Expr::Extract { expr, .. },
+            | Expr::Extract { expr, .. }
+            | Expr::IsTrue(expr)
+            | Expr::IsFalse(expr)
+            | Expr::IsNotTrue(expr)
+            | Expr::IsNotFalse(expr),
             0,
         ) => Some(expr),
         (expr, i) => operands(expr)?.into_iter().nth(i),

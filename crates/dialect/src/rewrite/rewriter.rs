@@ -43,6 +43,10 @@ pub(super) enum Conversion {
     YearStart,
     /// A text that is read as a date whose month and day may be zero.
     DateText,
+    /// A part of a JSON document: its kind, and a detail of it.
+    Json(i64, i64),
+    /// Whether a JSON document is true.
+    JsonTruth,
     /// A text with the collation of exact numbers.
     Exact,
     /// Bytes.

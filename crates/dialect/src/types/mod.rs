@@ -40,7 +40,7 @@ use crate::node::MEMBER_MARK;
 use crate::scope::Names;
 
 /// Whether an expression other than a comparison is a condition: its value is 0, 1 or NULL.
-fn is_condition(expr: &Expr) -> bool {
+pub fn is_condition(expr: &Expr) -> bool {
     matches!(
         expr,
         Expr::Exists { .. }

@@ -131,10 +131,7 @@ impl JsonCollector {
     /// A value's text as JSON.
     fn text(&self, value: ValueRef<'_>) -> Result<String> {
         check_memory(0)?;
-        match json::text(&json::value(value)?) {
-            Value::Text(text) => Ok(text),
-            _ => Err(self.too_long()),
-        }
+        Ok(json::value::part_text(value).into_owned())
     }
 
     /// 1301 if the result is too long.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use tare_mysql::date::argument::{DateMode, Parts};
+use tare_mysql::date::argument::{DateMode, Parts, time_of_number, time_of_text};
 use tare_mysql::date::read::{date_parts, time_of};
 
 use super::{column, incorrect, is_strict, misfit, out_of_range, truncated};
@@ -125,16 +125,34 @@ pub(super) fn to_time(ctx: &Call<'_>) -> Answer {
         return Ok(Value::Null);
     };
     let digits = int(ctx, 3).unwrap_or(0);
-    let Some(micros) = time_of(&value) else {
-        let zero = time::time_text_with(0, digits);
-        return incorrect(ctx, 1292, "time", Value::Text(zero));
+    let micros = match ctx.get_raw(0) {
+        // A number beyond the longest time is none, but as a date and time.
+        ValueRef::Integer(n) if n.unsigned_abs() > 8_385_959 => {
+            time_of_number(n, 0).unwrap_or((MAX_TIME_MICROS + 1_000_000) * n.signum())
+        }
+        ValueRef::Real(x) if x.abs() > 8_385_959.0 => {
+            time_of_number(x as i64, 0).unwrap_or((MAX_TIME_MICROS + 1_000_000) * x.signum() as i64)
+        }
+        _ if value.trim().is_empty() => 0,
+        _ => match time_of(&value) {
+            Some(micros) => micros,
+            None => {
+                // Without strict mode the part that is a time is stored.
+                let part = time_of_text(&value).map(|micros| time::rounded(micros, digits));
+                let part = time::time_text_with(part.unwrap_or(0), digits);
+                return match is_strict(ctx) {
+                    true => incorrect(ctx, 1292, "time", Value::Text(part)),
+                    false => truncated(ctx, Value::Text(part)),
+                };
+            }
+        },
     };
     let rounded = time::rounded(micros, digits);
     if rounded.abs() > MAX_TIME_MICROS {
         let nearest = time::time_text_with(MAX_TIME_MICROS * rounded.signum(), digits);
-        return match ctx.get_raw(0) {
-            ValueRef::Text(_) => incorrect(ctx, 1292, "time", Value::Text(nearest)),
-            _ => out_of_range(ctx, Value::Text(nearest)),
+        return match is_strict(ctx) {
+            true => incorrect(ctx, 1292, "time", Value::Text(nearest)),
+            false => out_of_range(ctx, Value::Text(nearest)),
         };
     }
     Ok(Value::Text(time::time_text_with(rounded, digits)))

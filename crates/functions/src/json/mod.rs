@@ -2,7 +2,10 @@
 
 pub(crate) mod path;
 mod search;
+pub(crate) mod value;
 mod writer;
+
+use std::collections::BTreeMap;
 
 use rusqlite::Result;
 use serde_json::Value as Json;
@@ -11,12 +14,18 @@ use tare_mysql::interrupt;
 pub(crate) use self::writer::{quoted, text};
 use crate::call::text as argument;
 use crate::prelude::*;
+use crate::text_builder::TextBuilder;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     hidden("json_array", 0, ANY, Json, "tare_json_array", |ctx| {
-        let all = (0..ctx.len()).map(|i| value(ctx.get_raw(i)));
-        Ok(text(&Json::Array(all.collect::<Result<_>>()?)))
+        let mut builder = TextBuilder::from_iter(["["]);
+        for i in 0..ctx.len() {
+            builder.push(if i > 0 { ", " } else { "" });
+            builder.push(&value::part_text(ctx.get_raw(i)));
+        }
+        builder.push("]");
+        Ok(builder.into_value())
     }),
     hidden(
         "json_depth",
@@ -55,17 +64,32 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 "Incorrect parameter count in the call to native function 'JSON_OBJECT'",
             )));
         }
-        let mut all = serde_json::Map::new();
+        // MySQL sorts keys by length, then by their bytes. The last value of a key wins.
+        let mut all = BTreeMap::new();
         for i in (0..ctx.len()).step_by(2) {
+            if matches!(ctx.get_raw(i), ValueRef::Blob(_)) {
+                return Err(binary());
+            }
             let key = argument(ctx, i).ok_or_else(|| {
                 raise(SqlError::new(
                     3158,
                     "JSON documents may not contain NULL member names.",
                 ))
             })?;
-            all.insert(key.into_owned(), value(ctx.get_raw(i + 1))?);
+            all.insert((key.len(), key), value::part_text(ctx.get_raw(i + 1)));
         }
-        Ok(text(&Json::Object(all)))
+        let mut builder = TextBuilder::from_iter(["{"]);
+        for (i, ((_, key), part)) in all.iter().enumerate() {
+            builder.push(if i > 0 { ", " } else { "" });
+            let Value::Text(key) = quoted(key) else {
+                return Ok(Value::Null);
+            };
+            for text in [&*key, ": ", part.as_ref()] {
+                builder.push(text);
+            }
+        }
+        builder.push("}");
+        Ok(builder.into_value())
     }),
     hidden(
         "json_pretty",
@@ -144,30 +168,17 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_json", 1, 1, |ctx| {
     }
 })];
 
-/// The JSON value of an SQL value. A text is a JSON string, unless it is an object or array: SQLite does not
-/// distinguish JSON from text.
-pub(crate) fn value(raw: ValueRef<'_>) -> Result<Json> {
-    Ok(match raw {
-        ValueRef::Null => Json::Null,
-        ValueRef::Integer(n) => n.into(),
-        ValueRef::Real(x) => x.into(),
-        ValueRef::Text(t) | ValueRef::Blob(t) => {
-            let text = String::from_utf8_lossy(t);
-            if text.starts_with(['{', '['])
-                && let Some(parsed) = parsed(&text)?
-            {
-                return Ok(parsed);
-            }
-            text.into_owned().into()
-        }
-    })
-}
-
 pub(super) fn invalid(position: usize, function: &str) -> rusqlite::Error {
     raise(SqlError::new(
         3141,
         format!("Invalid JSON text in argument {position} to function {function}"),
     ))
+}
+
+/// 3144: bytes are no document.
+fn binary() -> rusqlite::Error {
+    let message = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
+    raise(SqlError::new(3144, message))
 }
 
 /// An argument that must be a text; 3064 if it is none.
@@ -180,6 +191,7 @@ fn text_argument<'c>(
             let message = format!("Incorrect type for argument 1 in function {function}.");
             Err(raise(SqlError::new(3064, message)))
         }
+        ValueRef::Blob(_) => Err(binary()),
         _ => Ok(argument(ctx, 0)),
     }
 }
@@ -200,10 +212,7 @@ pub(super) fn document(ctx: &Call<'_>, i: usize, function: &str) -> Result<Optio
             );
             return Err(raise(SqlError::new(3146, message)));
         }
-        ValueRef::Blob(_) => {
-            let message = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
-            return Err(raise(SqlError::new(3144, message)));
-        }
+        ValueRef::Blob(_) => return Err(binary()),
     };
     match parsed(&text)? {
         Some(document) => Ok(Some(document)),

@@ -3,8 +3,9 @@
 use rusqlite::Result;
 use serde_json::Value as Json;
 
+use super::value::part_document;
 use super::writer::array;
-use super::{document, text, value};
+use super::{document, text};
 use crate::call::text as argument;
 use crate::prelude::*;
 
@@ -114,7 +115,7 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_member_of", 2, 2, |ctx| {
     let Some(doc) = document(ctx, 1, "member of")? else {
         return Ok(Value::Null);
     };
-    let wanted = value(ctx.get_raw(0))?;
+    let wanted = part_document(ctx.get_raw(0))?;
     let is_member = contains(&doc, &wanted)?;
     Ok(Value::Integer(is_member.into()))
 })];
@@ -386,7 +387,7 @@ fn edited(ctx: &Call<'_>, name: &str, how: Edit) -> Answer {
             return Ok(Value::Null);
         };
         let new = match step == 2 && i + 1 < ctx.len() {
-            true => Some(value(ctx.get_raw(i + 1))?),
+            true => Some(part_document(ctx.get_raw(i + 1))?),
             false => None,
         };
         edit(&mut doc, &legs, new.as_ref(), how);

@@ -27,6 +27,7 @@ mod dialect;
 mod explain;
 mod fair;
 mod foreign;
+mod json_values;
 mod kill;
 mod mariadb;
 mod memory;

@@ -236,6 +236,14 @@ fn as_kind_of(column: &ColumnDef, value_kind: ValueKind, value: Expr, strict: bo
             let rest = [node::text(&column.name), node::number(strict.into())];
             node::call("tare_to_text", std::iter::once(value).chain(rest).collect())
         }
+        // The time of a date is midnight.
+        "time"
+            if value_kind
+                .wire
+                .is_some_and(|t| t.code == ColumnType::MYSQL_TYPE_DATE) =>
+        {
+            node::call("tare_datetime", vec![value, node::number(0)])
+        }
         // A number is no JSON text.
         "json" if class == Class::Decimal => node::call("tare_real", vec![value]),
         _ => value,

@@ -340,6 +340,13 @@ impl Rewriter<'_> {
                 ];
                 called(Call::Cast("tare_decimal", rest), Wrap::Collate)
             }
+            JSON => match self.json_cast(operand) {
+                Some((kind, detail)) => called(
+                    Call::Cast("tare_json_value", vec![kind, detail]),
+                    Wrap::None,
+                ),
+                None => Plan::default(),
+            },
             Char(length) => match types::of(operand, &mut self.names) {
                 Some(t) if Class::of(Some(t)) == Class::Real => {
                     let is_column = self.names.column_of(operand).is_some();
@@ -464,7 +471,6 @@ impl Rewriter<'_> {
                 self.of_choice(expr)
             }
             _ if name.starts_with("json_") => {
-                self.doubles(expr, |c| matches!(c, Class::Decimal | Class::Big));
                 self.refuse_documents(expr, &name);
                 Plan::default()
             }
