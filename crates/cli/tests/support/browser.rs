@@ -105,6 +105,12 @@ impl Browser {
 
     /// Sends a command, and waits for its answer.
     fn send(&mut self, method: &str, parameters: Value) -> Value {
+        let answer = self.try_send(method, parameters);
+        answer.unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// Sends a command, and waits for its answer or the browser's error.
+    fn try_send(&mut self, method: &str, parameters: Value) -> Result<Value, Value> {
         self.next += 1;
         let mut message = json!({"id": self.next, "method": method, "params": parameters});
         if !self.session.is_empty() {
@@ -117,8 +123,10 @@ impl Browser {
                 .recv_timeout(HANG_TIMEOUT)
                 .expect("the browser answers");
             if message["id"] == self.next {
-                assert!(message["error"].is_null(), "{method}: {message}");
-                return message["result"].clone();
+                return match message["error"].is_null() {
+                    true => Ok(message["result"].clone()),
+                    false => Err(message["error"].clone()),
+                };
             }
             let parameters = &message["params"];
             match message["method"].as_str() {
@@ -152,11 +160,13 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true. It may throw until the page is loaded and drawn.
+    /// Waits until an expression is true. It may throw until the page is loaded and drawn, and the browser ends its
+    /// evaluation when the page is replaced.
     pub fn wait_until(&mut self, expression: &str) {
         let parameters = json!({"expression": expression, "returnByValue": true});
         wait_for(expression, || {
-            let answer = self.send("Runtime.evaluate", parameters.clone());
+            let answer = self.try_send("Runtime.evaluate", parameters.clone());
+            let answer = answer.ok()?;
             (answer["result"]["value"] == true).then_some(())
         });
     }
