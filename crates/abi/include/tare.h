@@ -87,7 +87,7 @@ int tare_config_lock_timing(tare_config *config, int every);
 int tare_config_memory_limit(tare_config *config, uint64_t bytes);
 /* One of: classes threads accounts users hosts actors schemas instances files digests digest_text_bytes
  * sql_text_bytes text_ring_bytes history history_long arena_lines sockets objects indexes
- * table_handles metadata_locks prepared_statements setup_objects metrics. */
+ * table_handles metadata_locks prepared_statements setup_objects metrics attribute_bytes. */
 int tare_config_limit(tare_config *config, const char *name, size_t value);
 /* One of MySQL's options, as a my.cnf has it: "performance_schema_digests_size" and "200",
  * "performance_schema_instrument" and "wait/synch/%=COUNTED". Dashes are as good as underscores. */
@@ -537,7 +537,8 @@ enum tare_connection_type {
 void tare_thread_set_connection_type(int type);
 /* A session has the number of the thread that has entered it; set it only where another one works for it. */
 void tare_thread_set_os_id(uint64_t id);
-/* Attributes that the client gave, "key=value" lines. */
+/* Attributes that the client gave, "key=value" lines. More than performance_schema_session_connect_attrs_size
+   bytes are truncated. */
 void tare_thread_set_attributes(const char *lines);
 
 /* ---- Sessions: a client served by a pool of threads ------------------------------------------------ */

@@ -168,7 +168,7 @@ fn limit<'a>(limits: &'a mut Limits, name: &str) -> Option<&'a mut usize> {
     by_name! {
         classes threads accounts users hosts actors schemas instances files digests digest_text_bytes
         sql_text_bytes text_ring_bytes history history_long arena_lines sockets objects indexes
-        table_handles metadata_locks prepared_statements setup_objects metrics
+        table_handles metadata_locks prepared_statements setup_objects metrics attribute_bytes
     }
 }
 

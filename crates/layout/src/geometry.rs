@@ -6,6 +6,7 @@
 use crate::account::{Account, NamedEntry, UNLISTED};
 use crate::activity;
 use crate::actor::Actor;
+use crate::attributes;
 use crate::bank::{Bank, baseline};
 use crate::class::ClassEntry;
 use crate::control::Control;
@@ -130,6 +131,8 @@ limits! {
     setup_objects: 100 in 20 ..= 10_000,
     /// Metrics.
     metrics: 256 in 16 ..= 4096,
+    /// Bytes of the attributes that a thread's client sent. A server refuses more than 65,535.
+    attribute_bytes: 512 in 0 ..= 65_536,
 }
 
 /// The regions, in the order of their offsets.
@@ -187,6 +190,7 @@ pub enum Region {
     RowLocks,
     RowLockWaits,
     ActiveTexts,
+    Attributes,
 }
 
 /// Names of the regions in SHOW ENGINE PERFORMANCE_SCHEMA STATUS: their table's if they have one,
@@ -242,10 +246,11 @@ pub const BUFFERS: [&str; REGIONS] = [
     "data_locks",
     "data_lock_waits",
     "(active_text)",
+    "session_connect_attrs",
 ];
 
 /// How many regions there are.
-pub const REGIONS: usize = Region::ActiveTexts as usize + 1;
+pub const REGIONS: usize = Region::Attributes as usize + 1;
 
 /// Whether a reader may write the region: the control page and the baselines of truncations.
 pub const fn is_reader_writable(region: usize) -> bool {
@@ -440,6 +445,7 @@ fn shapes(l: &Limits, slot: &SlotOffsets, bank: &BankOffsets) -> [(usize, usize)
         (size_of::<RowLock>(), ROW_LOCKS),
         (size_of::<RowLockWait>(), ROW_LOCK_WAITS),
         (active_text_bytes(l), l.threads),
+        (attributes::rest_bytes(l.attribute_bytes), l.threads),
     ]
 }
 

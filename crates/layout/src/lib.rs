@@ -12,6 +12,7 @@
 pub mod account;
 pub mod activity;
 pub mod actor;
+pub mod attributes;
 pub mod bank;
 pub mod class;
 pub mod control;

@@ -149,6 +149,8 @@ pub struct Shared {
     pub bank_bytes: CachePadded<AtomicU64>,
     /// Chunks of history_long ever requested: waits, stages, statements, transactions.
     pub tickets: [CachePadded<AtomicU64>; 4],
+    /// The most bytes of attributes that a client has sent.
+    pub longest_attributes: CachePadded<AtomicU64>,
     /// Losses, by [`Lost`].
     pub lost: [AtomicU64; LOSSES],
     /// The lost classes of each kind, by the number of [`crate::Kind`].

@@ -4,6 +4,7 @@
 //! offsets that the geometry gives.
 
 use crate::activity::Activity;
+use crate::attributes::FirstAttributes;
 use crate::event;
 use crate::line::LINE_BYTES;
 use crate::name::Name;
@@ -193,8 +194,8 @@ pub struct Slot {
     pub state_text: Name<7>,
     /// `PROCESSLIST_INFO`, if the host sets it itself.
     pub info: Name<15>,
-    /// Connection attributes, `key=value` lines.
-    pub attributes: Name<ATTRIBUTE_WORDS>,
+    /// Its client's attributes, as far as they fit here: see [`attributes`](crate::attributes).
+    pub attributes: FirstAttributes,
 
     /// Waits running now, the outermost first.
     pub waits: [event::Wait; WAIT_DEPTH],
@@ -211,11 +212,6 @@ const _: () = {
     assert!(core::mem::offset_of!(Slot, activity) == 3 * LINE_BYTES);
     assert!(size_of::<Slot>().is_multiple_of(LINE_BYTES));
 };
-
-/// Words of a thread's connection attributes.
-const ATTRIBUTE_WORDS: usize = 31;
-/// Stored bytes of them.
-pub const ATTRIBUTE_BYTES: usize = ATTRIBUTE_WORDS * 8;
 
 /// Index of an event type's history ring.
 pub mod ring {

@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 
 use crate::account::{Account, NamedEntry};
 use crate::actor::Actor;
+use crate::attributes::Attributes;
 use crate::bank::{Bank, baseline};
 use crate::class::ClassEntry;
 use crate::control::{Control, Controls};
@@ -415,6 +416,15 @@ impl<'a> View<'a> {
     pub fn active_text(&self, i: usize) -> &'a [AtomicU64] {
         let words = self.geometry.region(Region::ActiveTexts).stride / 8;
         self.slice(Region::ActiveTexts, i, 0, words)
+    }
+
+    /// The attributes of slot `i`'s client.
+    pub fn attributes(&self, i: usize) -> Attributes<'a> {
+        let words = self.geometry.region(Region::Attributes).stride / 8;
+        Attributes {
+            first: &self.slot(i).attributes,
+            rest: self.slice(Region::Attributes, i, 0, words),
+        }
     }
 
     /// Bank `i`.

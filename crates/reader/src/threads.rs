@@ -48,8 +48,8 @@ pub struct Thread {
     pub state: Option<Arc<str>>,
     /// The text that the host reports; else that of the outermost statement that runs.
     pub info: Option<Arc<str>>,
-    /// Its client's attributes: `name=value` lines.
-    pub attributes: Arc<str>,
+    /// Its client's attributes: [`pairs`](tare_layout::attributes::pairs).
+    pub attributes: Arc<[u8]>,
     /// Whether its events are recorded.
     pub instrumented: bool,
     /// Whether they are stored in histories.
@@ -142,7 +142,7 @@ fn read(view: View<'_>, number: usize) -> Thread {
         info: reported(text(&slot.info))
             .or_else(|| running.and_then(|one| one.text))
             .or_else(|| running_text(view, number, statement_depth, task_records)),
-        attributes: text(&slot.attributes).into(),
+        attributes: attributes(view, number),
         instrumented: is_instrumented(mask),
         history: mask & effective::HISTORY != 0,
         pushed: std::array::from_fn(|ring| slot.pushed[ring].load(Ordering::Relaxed)),
@@ -150,6 +150,13 @@ fn read(view: View<'_>, number: usize) -> Thread {
         statement_depth,
         task_records,
     }
+}
+
+/// The attributes of the slot's client.
+fn attributes(view: View<'_>, number: usize) -> Arc<[u8]> {
+    let stored = view.attributes(number);
+    let mut pairs = vec![0; stored.len()];
+    stored.get(&mut pairs).into()
 }
 
 /// The text of the outermost statement, while it runs.

@@ -35,6 +35,15 @@ pub enum ConnectionType {
     Socket = 3,
 }
 
+/// What clients see of attributes that exceed performance_schema_session_connect_attrs_size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truncation {
+    /// An attribute `_truncated` counts the bytes that are missing, as in MySQL from 8.0 on.
+    Marked,
+    /// Nothing, as in earlier releases and in MariaDB.
+    Silent,
+}
+
 /// A builder of threads that are named after their class, as far as the kernel shows a name.
 pub(crate) fn builder(class: &Class) -> std::thread::Builder {
     let name = class.name().rsplit('/').next().unwrap_or("tare");

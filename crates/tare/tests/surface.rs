@@ -4,6 +4,7 @@
 // This file is about signatures.
 #![allow(clippy::type_complexity)]
 
+use std::borrow::Cow;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use tare::digest::Digest;
 use tare::statement::Statement;
 use tare::sync::{Condvar, Mutex, MutexGuard, RwLock, WaitTimeoutResult};
-use tare::thread::{ConnectionType, ThreadSession};
+use tare::thread::{ConnectionType, ThreadSession, Truncation};
 use tare::transaction::{Isolation, Mode, Transaction};
 use tare::wait::Wait;
 use tare::{Class, Command, Config, Counter, Kind, Operation, StartError};
@@ -98,6 +99,8 @@ const THREADS: (
     fn(ConnectionType),
     fn(u64),
     fn(&str),
+    fn(&[u8], Truncation, &dyn for<'a> Fn(&'a [u8]) -> Cow<'a, str>) -> usize,
+    fn(),
     fn(&'static Class) -> ThreadSession,
 ) = (
     tare::thread::spawn,
@@ -113,6 +116,8 @@ const THREADS: (
     tare::thread::set_connection_type,
     tare::thread::set_os_id,
     tare::thread::set_attributes,
+    tare::thread::set_sent_attributes,
+    tare::thread::forget_longest_attributes,
     ThreadSession::new,
 );
 

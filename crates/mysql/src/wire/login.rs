@@ -22,8 +22,8 @@ pub struct Login {
     pub plugin: Option<Vec<u8>>,
     /// The answer.
     pub answer: Vec<u8>,
-    /// Its attributes, in the order sent.
-    pub attributes: Vec<(String, String)>,
+    /// Its attributes as it sent them: names and values, each after its length.
+    pub attributes: Vec<u8>,
 }
 
 impl Login {
@@ -40,7 +40,7 @@ impl Login {
             answer: response.scramble_buf().to_vec(),
             attributes: match attributes_of_handshake(packet) {
                 Some(bytes) if bytes.len() > MAX_ATTRIBUTE_BYTES => return None,
-                Some(bytes) => attributes(bytes),
+                Some(bytes) => bytes.to_vec(),
                 None => Vec::new(),
             },
         })
@@ -64,7 +64,7 @@ impl Login {
         };
         // A short packet may omit the rest.
         let _ = login.read_rest(&mut cursor);
-        Some(login)
+        (login.attributes.len() <= MAX_ATTRIBUTE_BYTES).then_some(login)
     }
 
     /// What follows in COM_CHANGE_USER: character set, plugin, and attributes, each of which may be
@@ -72,7 +72,7 @@ impl Login {
     fn read_rest(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         self.collation = Some(cursor.u16()?);
         self.plugin = Some(cursor.null_str()?.to_vec());
-        self.attributes = attributes(cursor.lenenc_str()?);
+        self.attributes = cursor.lenenc_str()?.to_vec();
         Some(())
     }
 }
@@ -105,16 +105,6 @@ fn attributes_of_handshake(packet: &[u8]) -> Option<&[u8]> {
         true => cursor.lenenc_str(),
         false => None,
     }
-}
-
-/// Attributes in the order sent.
-fn attributes(bytes: &[u8]) -> Vec<(String, String)> {
-    let mut inside = Cursor::new(bytes);
-    let mut all = Vec::new();
-    while let (Some(name), Some(value)) = (inside.lenenc_str(), inside.lenenc_str()) {
-        all.push((text(name), text(value)));
-    }
-    all
 }
 
 fn text(bytes: &[u8]) -> String {

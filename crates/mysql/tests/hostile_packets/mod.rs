@@ -18,9 +18,7 @@ pub fn log_in(packet: &[u8]) {
             + login.database.as_ref().map_or(0, String::len)
             + login.plugin.as_ref().map_or(0, Vec::len)
             + login.answer.len()
-            + (login.attributes.iter())
-                .map(|(name, value)| name.len() + value.len())
-                .sum::<usize>();
+            + login.attributes.len();
         assert!(bytes <= 3 * packet.len(), "{login:?} of {packet:02x?}");
     }
 }

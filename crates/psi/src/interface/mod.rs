@@ -12,6 +12,7 @@ pub mod word;
 pub use fields::{Area, Digest, Fields, Key as MetadataKey, Outcome, Share, TableShare, Tokens};
 pub use info::{DocumentedInfo, Info, PlainInfo, Registration, flag};
 
+use engine::thread::Truncation;
 use engine::{Kind, Namespace, ObjectType, TableLock};
 use word::Word;
 
@@ -39,6 +40,9 @@ pub trait Interface: 'static {
     /// Whether the text that PREPARE prepares is UTF-8. Others report it in the client's character set, as they
     /// report that of a client's own call.
     const PREPARE_IS_UTF8: bool = false;
+
+    /// What clients see of connection attributes that are too large.
+    const TRUNCATION: Truncation = Truncation::Silent;
 
     /// The offsets of its structures.
     const FIELDS: Fields;

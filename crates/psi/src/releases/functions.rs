@@ -163,7 +163,7 @@ functions! {
     "execute_prepared_stmt" => prepared::execute_prepared_stmt;
     "set_prepared_stmt_text" => prepared::set_prepared_stmt_text;
 
-    "set_thread_connect_attrs" => attributes::set_thread_connect_attrs;
+    "set_thread_connect_attrs" => attributes::set_thread_connect_attrs::<S>;
 
     "start_sp" => program::start_sp;
     "end_sp" => program::end_sp;

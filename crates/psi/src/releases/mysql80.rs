@@ -2,6 +2,7 @@
 //! do not go through them, but to the functions that they lead to.
 
 use engine::Kind;
+use engine::thread::Truncation;
 
 use super::entry::{Entry, ServerHooks};
 use super::functions::{names, slots};
@@ -26,6 +27,7 @@ impl Interface for Mysql80 {
     type Info = DocumentedInfo;
 
     const REPORTS_ERRORS: bool = true;
+    const TRUNCATION: Truncation = Truncation::Marked;
     const PREPARE_IS_UTF8: bool = true;
     const DAEMONIZES: bool = true;
     const FIELDS: Fields = Fields {

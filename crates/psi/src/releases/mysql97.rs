@@ -3,6 +3,7 @@
 //! ([`crate::door::flagged`]), and the door reports memory with a limit per connection to the server
 //! ([`crate::door::limited`]).
 
+use engine::thread::Truncation;
 use engine::{Kind, Namespace};
 
 use super::entry::{Entry, Location, ServerHooks};
@@ -60,6 +61,7 @@ impl Interface for Mysql97 {
     type Info = DocumentedInfo;
 
     const REPORTS_ERRORS: bool = true;
+    const TRUNCATION: Truncation = Truncation::Marked;
     const PREPARE_IS_UTF8: bool = true;
     const DAEMONIZES: bool = true;
     const DIGESTS_HAVE_POSITIONS: bool = true;

@@ -71,6 +71,8 @@ fn smallest() -> Limits {
         metadata_locks: 0,
         prepared_statements: 0,
         setup_objects: 0,
+        // Some are in the slot, and some behind it.
+        attribute_bytes: 160,
     };
     limits.clamped()
 }

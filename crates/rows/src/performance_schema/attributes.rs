@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::cell::Cell;
 use crate::describe::{BINARY, Key, Spec, Table, U64, col, null};
 
 /// One attribute of a connection.
@@ -10,7 +11,7 @@ use crate::describe::{BINARY, Key, Spec, Table, U64, col, null};
 pub struct Attribute {
     pub processlist_id: u64,
     pub name: Arc<str>,
-    pub value: Arc<str>,
+    pub value: Option<Arc<str>>,
     pub ordinal_position: i64,
 }
 
@@ -20,7 +21,7 @@ macro_rules! columns {
         &[&[
             col("PROCESSLIST_ID", U64, "The connection's number.", |r: &Attribute| r.processlist_id.into()).in_mariadb("int(11)"),
             col("ATTR_NAME", "varchar(32)", "The attribute's name.", |r: &Attribute| (&*r.name).into()).binary(),
-            null("ATTR_VALUE", "varchar(1024)", "Its value.", |r: &Attribute| (&*r.value).into()).binary(),
+            null("ATTR_VALUE", "varchar(1024)", "Its value.", |r: &Attribute| Cell::opt(r.value.as_deref())).binary(),
             null("ORDINAL_POSITION", "int(11)", "The attribute's position, from 0.", |r| r.ordinal_position.into()),
         ]]
     };

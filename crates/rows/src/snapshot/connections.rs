@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tare_layout::attributes::pairs;
 use tare_layout::sizes;
 use tare_layout::slot::{COMMANDS, CONNECTION_TYPES};
 use tare_reader::names::{Account, NameEntry};
@@ -126,11 +127,12 @@ impl Snapshot {
             {
                 continue;
             }
-            let lines = slot.attributes.lines().filter_map(|l| l.split_once('='));
-            rows.extend(lines.enumerate().map(|(i, (name, value))| Attribute {
+            let text = |bytes| Arc::from(String::from_utf8_lossy(bytes));
+            let attributes = pairs(&slot.attributes).enumerate();
+            rows.extend(attributes.map(|(i, (name, value))| Attribute {
                 processlist_id: slot.processlist_id,
-                name: name.into(),
-                value: value.into(),
+                name: text(name),
+                value: (!value.is_empty()).then(|| text(value)),
                 ordinal_position: i as i64,
             }));
         }

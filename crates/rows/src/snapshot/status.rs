@@ -10,7 +10,6 @@ use tare_layout::primitive::AtomicU64;
 use tare_layout::sampling::{GROUP_NAMES, Rule};
 use tare_layout::shared::{LOSSES, Lost, Shared};
 use tare_layout::sizes;
-use tare_layout::slot::ATTRIBUTE_BYTES;
 use tare_mysql::series::Series;
 use tare_mysql::variable::find_in;
 use tare_reader::classes::text;
@@ -85,7 +84,7 @@ fn in_effect(host: &Host, size: usize) -> u64 {
         sizes::STATEMENT_CLASSES => return classes(host, Kind::Statement),
         sizes::STATEMENT_STACK => sizes::statement_stack(host.view().shared().requested_size(size)),
         sizes::THREAD_CLASSES => return classes(host, Kind::Thread),
-        sizes::CONNECT_ATTRS => ATTRIBUTE_BYTES,
+        sizes::CONNECT_ATTRS => limits.attribute_bytes,
         _ => 0,
     };
     limit as u64
@@ -163,6 +162,8 @@ fn display_fixed_size(host: &Host, size: usize, requested: Option<u64>) -> Strin
             requested.min(in_effect(host, size)).to_string()
         }
         Some(requested) if SHARED.contains(&size) => requested.to_string(),
+        // Clients send at most 65,535 bytes.
+        Some(requested) if size == sizes::CONNECT_ATTRS => requested.to_string(),
         _ => in_effect(host, size).to_string(),
     }
 }
@@ -325,8 +326,8 @@ impl Snapshot {
             })
             .collect();
         let longest = self.host.as_ref().map_or(0, |host| {
-            let slots = self.slots(host).iter();
-            slots.map(|s| s.attributes.len()).max().unwrap_or(0)
+            let longest = &host.view().shared().longest_attributes.0;
+            longest.load(Ordering::Relaxed)
         });
         status.push(Variable::new(
             "Performance_schema_session_connect_attrs_longest_seen",

@@ -29,6 +29,7 @@ pub fn flush(session: &Session, what: &[String]) -> Result<()> {
             of,
             losses: Arc::new(losses),
         };
+        tare::thread::forget_longest_attributes();
         let now = session.shared.started.elapsed().as_secs();
         counters.flushed_status.store(now, Ordering::Relaxed);
     }

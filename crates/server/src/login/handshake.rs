@@ -1,10 +1,12 @@
 //! The handshake, which ends with an authenticated client.
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use mysql_common::packets::HandshakePacket;
 use mysql_common::proto::MySerialize;
+use tare::thread::Truncation;
 use tare_mysql::charset;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::login::Login;
@@ -113,7 +115,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
     session.client.capabilities = login.capabilities & CAPABILITIES;
     require_secure_transport(&session.client, &session.shared.globals)?;
     set_charset(session, login.collation)?;
-    publish_attributes(&login.attributes);
+    publish_attributes(session, &login.attributes);
     let authenticated = authenticate(
         session,
         &login.user,
@@ -191,7 +193,7 @@ fn require_secure_transport(client: &Client, globals: &Globals) -> Result<()> {
 pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
     let login = Login::of_change_user(body).ok_or_else(malformed_packet)?;
     set_charset(session, login.collation)?;
-    publish_attributes(&login.attributes);
+    publish_attributes(session, &login.attributes);
     // The nonce of the handshake must not be used twice: the client has to answer a new one.
     authenticate(session, &login.user, None, &[], &scramble())?;
     session.state.set_database(None);
@@ -208,13 +210,18 @@ fn set_charset(session: &mut Session, collation: Option<u16>) -> Result<()> {
 }
 
 /// Publishes the client's attributes in session_connect_attrs.
-fn publish_attributes(attributes: &[(String, String)]) {
-    let line = |(name, value): &(String, String)| {
-        let name = name.replace('=', " ");
-        format!("{name}={value}").replace(['\n', '\r'], " ")
+fn publish_attributes(session: &Session, sent: &[u8]) {
+    let truncation = match session.shared.config.series.is_mariadb() {
+        true => Truncation::Silent,
+        false => Truncation::Marked,
     };
-    let lines: Vec<String> = attributes.iter().map(line).collect();
-    tare::thread::set_attributes(&lines.join("\n"));
+    tare::thread::set_sent_attributes(sent, truncation, &|bytes| {
+        match String::from_utf8_lossy(bytes) {
+            // Bytes that are no character.
+            Cow::Owned(text) => text.replace(char::REPLACEMENT_CHARACTER, "?").into(),
+            text => text,
+        }
+    });
 }
 
 fn finish_login(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {

@@ -256,11 +256,19 @@ fn attributes_of_64_kib_are_accepted_and_a_large_one_does_not_hide_the_others() 
     };
     assert_eq!(
         attributes(&[("b", "1"), ("a", "2"), ("c", "")]),
-        "b|1,a|2,c|"
+        "b|1,a|2,c|NULL"
     );
     let large = "x".repeat(65_500);
     let sent = [("a", "1"), ("large", large.as_str()), ("b", "2")];
-    assert_eq!(attributes(&sent), "_truncated|65507,a|1,b|2");
+    // MySQL has 65023, and no b.
+    assert_eq!(attributes(&sent), "_truncated|65019,a|1,b|2");
+    let long = ["n".repeat(33), "v".repeat(400)];
+    let visible = format!("{}|{},b|2", "n".repeat(32), long[1]);
+    assert_eq!(attributes(&[(&long[0], &long[1]), ("b", "2")]), visible);
+    assert_eq!(
+        attributes(&[("a\nb", "c=d"), ("", "1"), ("b", "2")]),
+        "a\nb|c=d"
+    );
     let many: Vec<String> = (0..5_000).map(|n| format!("n{n}")).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "value")).collect();
     assert!(attributes(&many).starts_with("_truncated|"));

@@ -7,10 +7,11 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
+use tare_layout::attributes::{Attributes, FIRST_BYTES};
 use tare_layout::bank::Bank;
 use tare_layout::control::{THREAD, thread_mask};
 use tare_layout::event;
-use tare_layout::geometry::FIRST_TEXT_BYTES;
+use tare_layout::geometry::{FIRST_TEXT_BYTES, PAGE};
 use tare_layout::shared::Lost;
 use tare_layout::sizes;
 use tare_layout::slot::{FREE, LIVE, NO_BANK, Slot, ring};
@@ -77,7 +78,7 @@ impl Local {
         if has_texts {
             slot.state_text.set("");
             slot.info.set("");
-            slot.attributes.set("");
+            slot.attributes.clear();
         }
         begin_slot(slot, view.statements(number), first_text as u64, |slot| {
             let id = shared.next_thread_id.0.fetch_add(1, Ordering::Relaxed);
@@ -258,6 +259,9 @@ impl Local {
         if local.has_bank() {
             local.engine.give_bank(local.bank_number.get());
         }
+        if local.has_texts.get() {
+            local.set_attributes(&[]);
+        }
         if many.is_some() {
             // If this process is killed after the next line, the search must not do the same again.
             local.slot.account.store(0, Ordering::Relaxed);
@@ -337,6 +341,23 @@ impl Local {
             // Other threads have all banks: this one is given to the account.
             None => self.engine.rename_bank(nobodys, account),
         }
+    }
+
+    /// Replaces its client's attributes. Pages that the new ones leave are given back.
+    pub fn set_attributes(&self, pairs: &[u8]) {
+        let attributes = self.engine.view.attributes(self.slot_number());
+        let before = attributes.len();
+        if before == 0 && pairs.is_empty() {
+            return;
+        }
+        // A signal handler that interrupted this would end the change too early.
+        let Some(_creation) = self.begin_creation() else {
+            return;
+        };
+        self.has_texts.set(true);
+        under_sequence_lock(self.slot, |_| attributes.set(pairs));
+        // A reader reads the new length and nothing behind it, or repeats.
+        give_pages_back(&attributes, before);
     }
 
     /// Whether it has counted anything since it came, or since its account changed.
@@ -437,7 +458,23 @@ mod no_bank {
     }
 }
 
-/// Changes a slot's owner. Readers that read the slot during the change read it again.
+/// Returns the pages of attributes of which no byte is used any more; `before` bytes were used.
+fn give_pages_back(attributes: &Attributes<'_>, before: usize) {
+    let rest = attributes.rest.as_ptr().addr();
+    let end = |bytes: usize| rest + bytes.saturating_sub(FIRST_BYTES);
+    let first = end(attributes.len()).next_multiple_of(PAGE);
+    // The page in which they ended may belong to the next slot, too.
+    let last = end(before) / PAGE * PAGE;
+    if first < last {
+        let at = attributes.rest.as_ptr().cast_mut().with_addr(first);
+        // SAFETY: pages within the attributes of this slot, which no reader holds references to that a change
+        // of their bytes would invalidate. They read as zero from then on. If the call fails, memory remains
+        // in use.
+        unsafe { libc::madvise(at.cast(), last - first, libc::MADV_REMOVE) };
+    }
+}
+
+/// Changes a slot's owner or its attributes. Readers that read the slot during the change read it again.
 fn under_sequence_lock(slot: &Slot, change: impl FnOnce(&Slot)) {
     let sequence = slot.sequence.load(Ordering::Relaxed);
     slot.sequence

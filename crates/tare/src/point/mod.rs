@@ -4,6 +4,7 @@
 //! Tare records, whether the thread has a slot, and what the flags of the class are.
 
 pub mod active;
+mod attributes;
 mod class;
 pub mod error;
 pub mod file;

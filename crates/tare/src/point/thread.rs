@@ -4,18 +4,19 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use tare_layout::shared::Lost;
-use tare_layout::sizes;
-use tare_layout::slot::{ATTRIBUTE_BYTES, Command, LIVE, Slot};
+use tare_layout::slot::{Command, LIVE, Slot};
 
 use crate::class::Class;
 use crate::engine::hot::{self, local, local_of_statements};
 use crate::engine::local::Local;
 use crate::engine::running::{NOW, engine, pinned};
 use crate::engine::{active, clock};
-pub use crate::modes::ConnectionType;
 use crate::modes::builder;
+pub use crate::modes::{ConnectionType, Truncation};
 use crate::payload::{IS_COMPILED_IN, Payload};
+pub use crate::point::attributes::{
+    forget_longest_attributes, set_attributes, set_sent_attributes,
+};
 
 /// Starts a thread of this class (`thread/...`), named after it.
 ///
@@ -230,47 +231,6 @@ pub fn set_os_id(id: u64) {
     if let Some(local) = local() {
         local.slot.os_id.store(id, Ordering::Relaxed);
     }
-}
-
-/// Sets the attributes that the client sent, as `key=value` lines. If they do not fit into 248 bytes, each that
-/// does not is omitted, which is counted once (`Performance_schema_session_connect_attrs_lost`), and an
-/// attribute `_truncated` has the number of bytes that are missing.
-#[cfg_attr(not(feature = "instrument"), inline)]
-pub fn set_attributes(lines: &str) {
-    let Some(local) = local() else {
-        return;
-    };
-    if local
-        .engine
-        .view
-        .control()
-        .has_none_of(sizes::CONNECT_ATTRS)
-    {
-        return;
-    }
-    local.has_texts.set(true);
-    if lines.len() <= ATTRIBUTE_BYTES {
-        local.slot.attributes.set(lines);
-        return;
-    }
-    local.slot.attributes.set(&truncate_attributes(lines));
-    local.engine.lose(Lost::Attributes, 1);
-}
-
-#[cold]
-fn truncate_attributes(lines: &str) -> String {
-    const MARK: &str = "_truncated=";
-    let space = ATTRIBUTE_BYTES - MARK.len() - usize::MAX.ilog10() as usize - 1;
-    let (mut fitting, mut lost) = (String::new(), 0);
-    for line in lines.split('\n') {
-        if fitting.len() + 1 + line.len() <= space {
-            fitting.push('\n');
-            fitting.push_str(line);
-        } else {
-            lost += line.len() + 1;
-        }
-    }
-    format!("{MARK}{lost}{fitting}")
 }
 
 /// A thread of performance_schema that is not bound to a thread of the system: a client's session in a
