@@ -54,7 +54,12 @@ pub(crate) fn created() -> Vec<&'static Class> {
 
 impl Class {
     /// A class with a MySQL-style name, which must begin as its kind's names do
-    /// (`wait/synch/mutex/`, `stage/`, ...).
+    /// (`wait/synch/mutex/`, `stage/`, ...). For a name that is not known to the compiler,
+    /// [`Class::find_or_create`] returns an error instead.
+    ///
+    /// # Panics
+    /// The name does not begin as its kind's names do, or is longer than 128 bytes: in a static, an error of
+    /// the compiler.
     pub const fn new(kind: Kind, name: &'static str, documentation: &'static str) -> Self {
         assert!(
             kind.owns(name),
