@@ -158,8 +158,16 @@ fn functions() {
         .iter()
         .flat_map(|source| source.lines())
         .filter_map(|line| {
-            let (_, name) = line.strip_prefix("pub ")?.split_once("extern \"C")?;
-            let name = name.trim_start_matches("-unwind").strip_prefix("\" fn ")?;
+            let name = match line.split_once(" (tare_") {
+                // In a macro's list of functions.
+                Some((kind, _)) if !kind.trim_start().contains(' ') => {
+                    &line[kind.len() + " (".len()..]
+                }
+                _ => {
+                    let (_, name) = line.strip_prefix("pub ")?.split_once("extern \"C")?;
+                    name.trim_start_matches("-unwind").strip_prefix("\" fn ")?
+                }
+            };
             Some(&name[..name.find('(')?])
         })
         .chain([
