@@ -100,6 +100,8 @@ pub fn real() -> &'static [u8] {
         });
         worker.unwrap().join().unwrap();
         tare::thread::set_account("alice", "localhost");
+        let attributes: Vec<String> = (0..40).map(|i| format!("name{i}=value{i}")).collect();
+        tare::thread::set_attributes(&attributes.join("\n"));
         tare::thread::set_db("hostile");
         let file = tare::file::Instance::open(&FILE, "/hostile");
         let mut socket = tare::socket::Instance::new(&SOCKET, 7);
@@ -264,6 +266,7 @@ pub fn read_everything(segment: &Segment) {
     let names = Names::read(view);
     for thread in &threads {
         black_box((names.account(thread.account), names.schema(thread.schema)));
+        black_box(tare_layout::attributes::pairs(&thread.attributes).count());
     }
     for thread in active_threads(view).active {
         let text = thread.statement.and_then(|statement| statement.text);
