@@ -89,6 +89,7 @@ static HELPERS: &[&[Helper]] = &[
     math::HELPERS,
     number::HELPERS,
     part::HELPERS,
+    statement::HELPERS,
     text::HELPERS,
 ];
 

@@ -53,6 +53,11 @@ fn read_by_interval(unit: Option<&DateTimeField>) -> Parameter {
     }
 }
 
+/// Whether an expression is the number of a member of an ENUM or a SET.
+fn is_member(expr: &Expr) -> bool {
+    matches!(expr, Expr::Prefixed { prefix, .. } if prefix.value == node::MEMBER_MARK)
+}
+
 /// Whether a unit is one of a date.
 fn is_date_unit(unit: &DateTimeField) -> bool {
     let unit = unit.to_string().to_ascii_uppercase();
@@ -234,6 +239,8 @@ impl Rewriter<'_> {
                 Class::Moment,
             ) => Conversion::Digits,
             (Parameter::Number, Class::Text) => Conversion::Real,
+            // The number of a member is an integer in SQLite.
+            (Parameter::Number, Class::Real) if is_member(argument) => Conversion::Real,
             (Parameter::Integer | Parameter::Bits, Class::Text) => Conversion::Integer,
             (Parameter::Integer | Parameter::Bits, Class::Real) => {
                 Conversion::Rounded(origin_of(argument))

@@ -1,12 +1,13 @@
 //! ENUM and SET: texts, and numbers in arithmetic, comparisons with numbers, and sorts.
 
 use sqlparser::ast::{
-    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Value,
+    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    UnaryOperator, Value,
 };
 
 use super::exact::Class;
 use super::rewriter::Rewriter;
-use crate::function::name_of;
+use crate::function::{Parameter, name_of, parameter};
 use crate::node::{self, MEMBER_MARK};
 use crate::types;
 
@@ -17,12 +18,26 @@ impl Rewriter<'_> {
         match expr {
             Expr::BinaryOp {
                 left,
-                op: Plus | Minus | Multiply | Divide | Modulo | MyIntegerDivide,
+                op:
+                    Plus | Minus | Multiply | Divide | Modulo | MyIntegerDivide | BitwiseAnd | BitwiseOr
+                    | BitwiseXor | PGBitwiseShiftLeft | PGBitwiseShiftRight | And | Or | Xor,
                 right,
             } => {
                 self.number_of(left);
                 self.number_of(right);
             }
+            Expr::UnaryOp {
+                op:
+                    UnaryOperator::Minus
+                    | UnaryOperator::BitwiseNot
+                    | UnaryOperator::Not
+                    | UnaryOperator::BangNot,
+                expr,
+            }
+            | Expr::IsTrue(expr)
+            | Expr::IsFalse(expr)
+            | Expr::IsNotTrue(expr)
+            | Expr::IsNotFalse(expr) => self.number_of(expr),
             Expr::BinaryOp {
                 left,
                 op: Eq | NotEq | Lt | LtEq | Gt | GtEq | Spaceship,
@@ -54,12 +69,19 @@ impl Rewriter<'_> {
                     | DataType::Decimal(_),
                 ..
             } => self.number_of(expr),
-            Expr::Function(f) if matches!(name_of(f).as_str(), "sum" | "avg") => {
+            Expr::Function(f) => {
+                let name = name_of(f);
                 let FunctionArguments::List(list) = &mut f.args else {
                     return;
                 };
-                for argument in &mut list.args {
-                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = argument {
+                for (n, argument) in list.args.iter_mut().enumerate() {
+                    let reads_number = matches!(
+                        parameter(&name, n),
+                        Parameter::Number | Parameter::Integer | Parameter::Bits
+                    );
+                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = argument
+                        && reads_number
+                    {
                         self.number_of(e);
                     }
                 }

@@ -14,7 +14,7 @@ mod stored;
 use mysql_common::constants::ColumnFlags;
 use mysql_common::constants::ColumnType::MYSQL_TYPE_JSON;
 use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, ObjectName, SetExpr, UnaryOperator, Value};
-use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::column::{NOT_FIXED, WireType};
 
 pub use self::cache::TypeCache;
 pub use self::definition::{definition_from_wire, definition_of};
@@ -70,7 +70,9 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         Expr::Value(v) => of_literal(&v.value),
         Expr::Prefixed { prefix, value } if prefix.value == MEMBER_MARK => {
             let of = of_operand(value, names);
-            Some(nullable(int(20), of.is_none_or(|t| is_nullable(&t))))
+            // The number of a member is a double, as that of every text.
+            let t = fixed(NOT_FIXED);
+            Some(nullable(t, of.is_none_or(|t| is_nullable(&t))))
         }
         Expr::Prefixed { prefix, value } => {
             let t = of_operand(value, names)?;

@@ -491,3 +491,31 @@ fn dates_outside_of_the_calendar_are_stored_as_the_mode_allows() {
         assert_eq!(errno(&mut conn, &sql), 1292, "{mode} {values}");
     }
 }
+
+#[test]
+fn members_are_numbers_where_a_number_is_read() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for sql in [
+        "CREATE TABLE m (e ENUM('x','12','abc'), s SET('a','b','12'))",
+        "INSERT INTO m VALUES ('12', 'a,12')",
+    ] {
+        exec(&mut conn, sql);
+    }
+    for (expression, value) in [
+        ("e + 1", "3"),
+        ("-e", "-2"),
+        ("e / 3", "0.6666666666666666"),
+        ("e & 15", "2"),
+        ("s | 8", "13"),
+        ("ROUND(s, -1)", "0"),
+        ("ABS(e)", "2"),
+        ("NOT e", "0"),
+        ("CONCAT(e)", "12"),
+        ("e = '12'", "1"),
+        ("e = 2", "1"),
+    ] {
+        let sql = format!("SELECT {expression} FROM m");
+        assert_eq!(all_of(&mut conn, &sql), [value], "{expression}");
+    }
+}
