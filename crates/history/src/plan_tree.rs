@@ -112,9 +112,12 @@ impl Node {
     }
 }
 
-/// Adds the parts of a plan that are members of an object.
+/// Adds the parts of a plan that are members of an object, in the order of their names: a map of serde_json has
+/// the server's order only if some crate of the program has switched that on, and shapes are stored.
 fn add_members(object: &Map<String, Value>, nodes: &mut Vec<Node>) {
-    for (name, value) in object {
+    let mut members: Vec<_> = object.iter().collect();
+    members.sort_by_key(|(name, _)| name.as_str());
+    for (name, value) in members {
         match value {
             Value::Object(member) if name == "table" => nodes.push(table(member)),
             Value::Object(member) => add_part(name, member, nodes),
@@ -288,7 +291,9 @@ fn add_keys(value: &Value, keys: &mut Vec<String>) {
     match value {
         Value::Object(object) => {
             keys.extend(object.get("key").and_then(Value::as_str).map(str::to_owned));
-            object.values().for_each(|member| add_keys(member, keys));
+            let mut members: Vec<_> = object.iter().collect();
+            members.sort_by_key(|(name, _)| name.as_str());
+            (members.iter()).for_each(|(_, member)| add_keys(member, keys));
         }
         Value::Array(items) => items.iter().for_each(|item| add_keys(item, keys)),
         _ => {}

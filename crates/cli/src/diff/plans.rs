@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn both_trees_are_printed_if_the_plan_changed() {
         let (by_index, scan) = (
-            plan(0, "1", "t: by index a"),
-            plan(60_000, "2", "t: full scan"),
+            plan(60_000, "1", "t: by index a"),
+            plan(120_000, "2", "t: full scan"),
         );
         let plans = |before, after| StatementPlans { before, after };
         let changed = plans(by_index.clone(), scan.clone());
@@ -155,9 +155,9 @@ mod tests {
         assert_eq!(
             changed.lines(),
             [
-                "the plan changed; before, read at 1970-01-01 00:00:00",
+                "the plan changed; before, read at 1970-01-01 00:01:00",
                 "  t: by index a",
-                "after, read at 1970-01-01 00:01:00",
+                "after, read at 1970-01-01 00:02:00",
                 "  t: full scan",
             ]
         );
