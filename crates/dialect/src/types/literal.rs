@@ -42,7 +42,7 @@ pub(super) fn fraction_of(expr: &Expr, t: &WireType) -> u8 {
     // A variable's DECIMAL may have any scale.
     let is_variable = matches!(expr, Expr::Identifier(name) if name.value.starts_with('@'));
     match t.code {
-        MYSQL_TYPE_NULL | MYSQL_TYPE_JSON => 0,
+        MYSQL_TYPE_NULL => 0,
         MYSQL_TYPE_NEWDECIMAL if is_variable => 6,
         MYSQL_TYPE_NEWDECIMAL => t.decimals.min(6),
         _ if is_real(t) || is_temporal(t) => t.decimals.min(6),
