@@ -196,7 +196,9 @@ fn a_full_disk_can_be_emptied() {
         statements.push(format!("CREATE DATABASE {database}"));
         for table in ["t", "u", "v"] {
             let name = format!("{database}.{table}");
-            statements.push(format!("CREATE TABLE {name} (n INT PRIMARY KEY, v TEXT)"));
+            statements.push(format!(
+                "CREATE TABLE {name} (n INT PRIMARY KEY, v MEDIUMTEXT)"
+            ));
             let values: Vec<String> = (0..15)
                 .map(|n| format!("({n}, REPEAT('a', 20000))"))
                 .collect();
