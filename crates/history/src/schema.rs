@@ -243,7 +243,7 @@ pub static PLANS: Table = Table {
 #[rustfmt::skip] // One column, one line.
 pub static INDEXES: Table = Table {
     name: "indexes",
-    doc: "An index of a table that was opened since the server started, without those of system schemas, once for each run of tare record.",
+    doc: "An index of a table that was opened since the server started, once for each run. System schemas are left out.",
     by_hour: false,
     columns: &[
         AT,
