@@ -22,7 +22,7 @@ use super::open_stage::OpenStage;
 use super::pending::Pending;
 use super::running::is_running;
 use super::state::Engine;
-use super::{clock, freelist, hot};
+use super::{clock, freelist, hot, system};
 use crate::class::Class;
 
 impl Engine {
@@ -467,10 +467,8 @@ fn give_pages_back(attributes: &Attributes<'_>, before: usize) {
     let last = end(before) / PAGE * PAGE;
     if first < last {
         let at = attributes.rest.as_ptr().cast_mut().with_addr(first);
-        // SAFETY: pages within the attributes of this slot, which no reader holds references to that a change
-        // of their bytes would invalidate. They read as zero from then on. If the call fails, memory remains
-        // in use.
-        unsafe { libc::madvise(at.cast(), last - first, libc::MADV_REMOVE) };
+        // SAFETY: pages within the attributes of this slot, to whose bytes there are only references to atomics.
+        unsafe { system::free_mapped_pages(at.cast(), last - first) };
     }
 }
 

@@ -55,6 +55,15 @@ mod linux {
         unsafe { libc::fallocate(file, mode, 0, bytes as libc::off_t) };
     }
 
+    /// The same for pages of a mapped file. If it fails, their memory remains in use.
+    ///
+    /// # Safety
+    /// The range is mapped from a file, and may become zeroes.
+    pub unsafe fn free_mapped_pages(base: *mut c_void, bytes: usize) {
+        // SAFETY: the caller promises it.
+        unsafe { libc::madvise(base, bytes, libc::MADV_REMOVE) };
+    }
+
     /// Leaves mapped memory out of core dumps. If it stays in them after a failure, no harm is done.
     ///
     /// # Safety
@@ -128,6 +137,8 @@ mod other {
     pub fn seal(_: c_int) {}
 
     pub fn free_pages(_: c_int, _: usize) {}
+
+    pub unsafe fn free_mapped_pages(_: *mut c_void, _: usize) {}
 
     pub unsafe fn leave_out_of_dumps(_: *mut c_void, _: usize) {}
 
