@@ -1,6 +1,5 @@
 //! Connection attributes: what a client reports of itself.
 
-use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_void};
 
 use engine::thread;
@@ -22,19 +21,9 @@ pub unsafe extern "C" fn set_thread_connect_attrs<S: Interface>(
         };
         let missing = thread::set_sent_attributes(sent, S::TRUNCATION, &|bytes| {
             // SAFETY: rule 8 (a collation of the server).
-            with_question_marks(unsafe { decode(charset, bytes) })
+            unsafe { decode(charset, bytes) }
         });
         // Unless this is 0, the server writes a warning to its log, from 8.0 on with this number.
         missing.try_into().unwrap_or(c_int::MAX)
     })
-}
-
-/// Bytes that are no character become question marks, as in the server's own engine.
-fn with_question_marks(text: Cow<'_, str>) -> Cow<'_, str> {
-    match text {
-        Cow::Owned(text) if text.contains(char::REPLACEMENT_CHARACTER) => {
-            text.replace(char::REPLACEMENT_CHARACTER, "?").into()
-        }
-        text => text,
-    }
 }

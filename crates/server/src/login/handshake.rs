@@ -1,6 +1,5 @@
 //! The handshake, which ends with an authenticated client.
 
-use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
@@ -215,13 +214,7 @@ fn publish_attributes(session: &Session, sent: &[u8]) {
         true => Truncation::Silent,
         false => Truncation::Marked,
     };
-    tare::thread::set_sent_attributes(sent, truncation, &|bytes| {
-        match String::from_utf8_lossy(bytes) {
-            // Bytes that are no character.
-            Cow::Owned(text) => text.replace(char::REPLACEMENT_CHARACTER, "?").into(),
-            text => text,
-        }
-    });
+    tare::thread::set_sent_attributes(sent, truncation, &String::from_utf8_lossy);
 }
 
 fn finish_login(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {

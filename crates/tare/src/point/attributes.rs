@@ -33,14 +33,12 @@ pub fn set_attributes(lines: &str) {
         append_text(&mut sent, name);
         append_text(&mut sent, value);
     }
-    set_sent_attributes(&sent, Truncation::Marked, &|text| {
-        String::from_utf8_lossy(text)
-    });
+    set_sent_attributes(&sent, Truncation::Marked, &String::from_utf8_lossy);
 }
 
 /// The same as a client sends them in MySQL's protocol: names and values, each after its length. `decode`
-/// converts them to UTF-8. As in MySQL, an attribute that is incomplete, or has no name, is the end. Returns the
-/// number of bytes that are missing because they do not fit.
+/// converts them to UTF-8. As in MySQL, bytes that are no character become question marks, and an attribute that is
+/// incomplete, or has no name, is the end. Returns the number of bytes that are missing because they do not fit.
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_sent_attributes(
     sent: &[u8],
@@ -164,9 +162,21 @@ impl Plan {
             append(MARK, &self.missing.to_string());
         }
         for attribute in fitting(sent, self.space) {
-            append(&decode(attribute.name), &decode(attribute.value));
+            let [name, value] =
+                [attribute.name, attribute.value].map(|text| with_question_marks(decode(text)));
+            append(&name, &value);
         }
         &into[..used]
+    }
+}
+
+/// What was decoded with replacement characters has question marks in their place.
+fn with_question_marks(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Owned(text) if text.contains(char::REPLACEMENT_CHARACTER) => {
+            text.replace(char::REPLACEMENT_CHARACTER, "?").into()
+        }
+        text => text,
     }
 }
 
@@ -261,7 +271,7 @@ mod tests {
         let plan = Plan::new(sent, limit, truncation);
         let mut into = vec![0; EXPANSION * limit];
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let written = plan.write(sent, &|bytes| String::from_utf8_lossy(bytes), &mut into);
+        let written = plan.write(sent, &String::from_utf8_lossy, &mut into);
         pairs(written)
             .map(|(name, value)| (text(name), text(value)))
             .collect()
@@ -349,5 +359,13 @@ mod tests {
         }
         assert_eq!(marked(b"\x01q\xfc\x01\0x\x01c\x01d", 512).len(), 2);
         assert!(marked(b"", 512).is_empty());
+    }
+
+    #[test]
+    fn bytes_that_are_no_character_become_question_marks() {
+        let row = |value: &str| [("a".to_owned(), value.to_owned())];
+        assert_eq!(marked(b"\x01a\x03b\xffc", 512), row("b?c"));
+        // The client sent this character.
+        assert_eq!(marked(b"\x01a\x03\xef\xbf\xbd", 512), row("\u{fffd}"));
     }
 }
