@@ -46,7 +46,7 @@ fn formatted(ctx: &Call<'_>) -> Answer {
     let arguments = date_parts(ctx, 0)
         .zip(text(ctx, 1))
         .filter(|(_, f)| !f.is_empty());
-    opt(arguments.and_then(|(at, f)| time::zero_format::format_parts(&at, &f)))
+    opt(arguments.and_then(|(at, f)| time::format(&at, &f)))
 }
 
 /// STR_TO_DATE: parses a text by a format.

@@ -37,7 +37,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 .zone()
                 .local(DateTime::from_local(seconds, micros));
             if ctx.len() == 2 {
-                text(ctx, 1).map(|f| time::format(at, &f))
+                text(ctx, 1).and_then(|f| time::format(&at.into(), &f))
             } else {
                 Some(at.text_with(fraction_digits(ctx, 0)))
             }

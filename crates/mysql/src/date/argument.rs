@@ -54,6 +54,16 @@ impl DateMode {
     }
 }
 
+impl From<DateTime> for Parts {
+    fn from(at: DateTime) -> Self {
+        Self {
+            date: at.civil(),
+            micros: at.micros,
+            has_time: at.has_time,
+        }
+    }
+}
+
 impl Parts {
     /// A day of the calendar, or one with a zero as its month or day, and a time of the clock.
     fn checked(date: (i64, i64, i64), clock: (i64, i64, i64), fraction: i64) -> Option<Self> {

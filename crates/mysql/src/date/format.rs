@@ -1,6 +1,7 @@
 //! DATE_FORMAT, and the names of days and months.
 
 use super::DateTime;
+use super::argument::Parts;
 use super::week::{week, week_and_year};
 
 /// The months' names.
@@ -39,26 +40,12 @@ pub fn month_name(at: DateTime) -> &'static str {
     MONTHS[(at.civil().1 - 1) as usize]
 }
 
-/// DATE_FORMAT.
-pub fn format(at: DateTime, pattern: &str) -> String {
-    let (hour, minute, second, micros) = at.clock();
-    let micros = ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros;
-    let expanded = expand(pattern, |letter| {
-        clock_part(micros, letter).or_else(|| Some(date_part(at, letter)))
-    });
-    expanded.unwrap_or_default()
-}
-
-/// A day of a month with its ending: `1st`.
-pub(super) fn ordinal(day: i64) -> String {
-    let ending = match (day % 10, day) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{day}{ending}")
+/// DATE_FORMAT. `None` if the date has no part that the pattern has: a month that is zero has no name, and a date
+/// outside of the calendar no day of the week.
+pub fn format(at: &Parts, pattern: &str) -> Option<String> {
+    expand(pattern, |letter| {
+        clock_part(at.micros, letter).or_else(|| date_part(at, letter))
+    })
 }
 
 /// TIME_FORMAT: of a time, which may be negative or of more than a day. `None` if a part of the pattern is one of a
@@ -80,7 +67,7 @@ pub fn format_time(micros: i64, pattern: &str) -> Option<String> {
 }
 
 /// Replaces each `%` and the letter behind it by the letter's part. `None`: a part is `None`.
-pub(super) fn expand(pattern: &str, part: impl Fn(char) -> Option<String>) -> Option<String> {
+fn expand(pattern: &str, part: impl Fn(char) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
@@ -95,7 +82,7 @@ pub(super) fn expand(pattern: &str, part: impl Fn(char) -> Option<String>) -> Op
 }
 
 /// The part of a time that a letter stands for, in microseconds from 0 on. `None`: it is no letter of a time.
-pub(super) fn clock_part(micros: i64, letter: char) -> Option<String> {
+fn clock_part(micros: i64, letter: char) -> Option<String> {
     let seconds = micros / 1_000_000;
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     let hour12 = if hour % 12 == 0 { 12 } else { hour % 12 };
@@ -115,29 +102,39 @@ pub(super) fn clock_part(micros: i64, letter: char) -> Option<String> {
     })
 }
 
-/// The part of a date that a letter stands for; another letter stands for itself.
-fn date_part(at: DateTime, letter: char) -> String {
-    let (year, month, day) = at.civil();
-    match letter {
+/// The part of a date that a letter stands for; another letter stands for itself. `None`: the date has no such part.
+fn date_part(date: &Parts, letter: char) -> Option<String> {
+    let (year, month, day) = date.date;
+    let month_name = || MONTHS.get(usize::try_from(month - 1).ok()?);
+    Some(match letter {
         'Y' => format!("{year:04}"),
         'y' => format!("{:02}", year % 100),
         'm' => format!("{month:02}"),
         'c' => month.to_string(),
-        'M' => month_name(at).into(),
-        'b' => month_name(at)[..3].into(),
+        'M' => month_name()?.to_string(),
+        'b' => month_name()?[..3].into(),
         'd' => format!("{day:02}"),
         'e' => day.to_string(),
-        'D' => ordinal(day),
-        'j' => format!("{:03}", at.day_of_year()),
-        'W' => day_name(at).into(),
-        'a' => day_name(at)[..3].into(),
-        'w' => ((at.weekday() + 1) % 7).to_string(),
-        'U' => format!("{:02}", week(at, 0)),
-        'v' => format!("{:02}", week(at, 3)),
-        'u' => format!("{:02}", week(at, 1)),
-        'V' => format!("{:02}", week(at, 2)),
-        'x' => format!("{:04}", week_and_year(at, 3).1),
-        'X' => format!("{:04}", week_and_year(at, 2).1),
+        'D' => {
+            let ending = match (day % 10, day) {
+                (_, 11..=13) => "th",
+                (1, _) => "st",
+                (2, _) => "nd",
+                (3, _) => "rd",
+                _ => "th",
+            };
+            format!("{day}{ending}")
+        }
+        'j' => format!("{:03}", date.moment()?.day_of_year()),
+        'W' => day_name(date.moment()?).into(),
+        'a' => day_name(date.moment()?)[..3].into(),
+        'w' => ((date.moment()?.weekday() + 1) % 7).to_string(),
+        'U' => format!("{:02}", week(date.moment()?, 0)),
+        'v' => format!("{:02}", week(date.moment()?, 3)),
+        'u' => format!("{:02}", week(date.moment()?, 1)),
+        'V' => format!("{:02}", week(date.moment()?, 2)),
+        'x' => format!("{:04}", week_and_year(date.moment()?, 3).1),
+        'X' => format!("{:04}", week_and_year(date.moment()?, 2).1),
         other => other.to_string(),
-    }
+    })
 }

@@ -11,7 +11,6 @@ mod interval;
 mod now;
 pub mod read;
 mod week;
-pub mod zero_format;
 mod zone;
 
 pub use self::civil::{civil_from_days, days_from_civil, days_in_month};
@@ -219,12 +218,30 @@ mod tests {
 
     #[test]
     fn formats_follow_mysql() {
-        let t = at("2026-11-21 08:09:10");
-        assert_eq!(
-            format(t, "%W, %D %M %Y %H:%i:%s %p"),
-            "Saturday, 21st November 2026 08:09:10 AM"
-        );
-        assert_eq!(format(t, "%j %U %e/%c %%"), "325 46 21/11 %");
+        let formatted =
+            |text, pattern| format(&argument::Parts::of_text(text).expect(text), pattern);
+        for (date, pattern, expected) in [
+            (
+                "2026-11-21 08:09:10",
+                "%W, %D %M %Y %H:%i:%s %p",
+                Some("Saturday, 21st November 2026 08:09:10 AM"),
+            ),
+            (
+                "2026-11-21 08:09:10",
+                "%j %U %e/%c %%",
+                Some("325 46 21/11 %"),
+            ),
+            ("2026-00-10", "%Y-%m %D", Some("2026-00 10th")),
+            ("2026-02-00", "%b", Some("Feb")),
+            ("2026-00-10", "%M", None),
+            ("2026-02-00", "%W", None),
+        ] {
+            assert_eq!(
+                formatted(date, pattern).as_deref(),
+                expected,
+                "{date} {pattern}"
+            );
+        }
         assert_eq!(
             time_text(parse_time("-25:01:02.5").expect("a time")),
             "-25:01:02.500000"
