@@ -1,6 +1,7 @@
 //! MySQL's functions: their names, their types, and their calls in SQLite.
 
 mod call;
+mod document_part;
 mod parameter;
 mod signature;
 
@@ -8,6 +9,7 @@ use crate::error::{Error, Place, Result};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 pub use self::call::{SqlCall, argument_mut, arguments, name_of};
+pub use self::document_part::DocumentPart;
 pub use self::parameter::{Parameter, parameter};
 pub use self::signature::{ANY, Evaluation, Form, ReturnType, Signature};
 use super::schema::Schema;

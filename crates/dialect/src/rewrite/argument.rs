@@ -225,8 +225,8 @@ impl Rewriter<'_> {
             Parameter::Integer | Parameter::Bits | Parameter::Number | Parameter::Cast
         );
         if kind == Parameter::DocumentPart {
-            let (kind, detail) = self.json_kind(argument);
-            later.push((n, Conversion::Json(kind, detail)));
+            let part = self.document_part(argument);
+            later.push((n, Conversion::DocumentPart(part)));
             return;
         }
         if kind == Parameter::Any || is_number && number_literally(argument) {

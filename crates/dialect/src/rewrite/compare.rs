@@ -78,8 +78,8 @@ impl Conversion {
                 };
                 return node::replace(operand, call);
             }
-            Self::Json(kind, detail) => {
-                let rest = [kind, detail].map(node::number);
+            Self::DocumentPart(part) => {
+                let rest = part.to_numbers().map(node::number);
                 let call =
                     |e| node::call("tare_json_value", std::iter::once(e).chain(rest).collect());
                 return node::replace(operand, call);

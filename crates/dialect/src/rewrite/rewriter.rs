@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::function::DocumentPart;
 use sqlparser::ast::{Expr, ObjectName};
 use tare_mysql::schema::is_system_schema;
 
@@ -43,8 +44,8 @@ pub(super) enum Conversion {
     YearStart,
     /// A text that is read as a date whose month and day may be zero.
     DateText,
-    /// A part of a JSON document: its kind, and a detail of it.
-    Json(i64, i64),
+    /// A part of a JSON document.
+    DocumentPart(DocumentPart),
     /// Whether a JSON document is true.
     JsonTruth,
     /// A text with the collation of exact numbers.

@@ -1,23 +1,16 @@
-//! Values of SQL as parts of JSON documents. SQLite does not distinguish texts from documents, dates or exact
-//! numbers, so the dialect passes a value's kind.
+//! Values of SQL as parts of JSON documents.
 
 use rusqlite::Result;
 use serde_json::Value as Json;
+use tare_dialect::function::DocumentPart;
 
 use super::{parsed, quoted, text};
 use crate::encode::to_base64;
 use crate::prelude::*;
 
-/// The kinds; `crates/dialect/src/rewrite/exact/document.rs` has the same.
-const DOCUMENT: i64 = 1;
-const TEXT: i64 = 2;
-const NUMBER: i64 = 3;
-const TRUTH: i64 = 4;
-const DATE: i64 = 5;
-const TIME: i64 = 6;
-const BYTES: i64 = 7;
-const BIT: i64 = 8;
-const PARAMETER: i64 = 9;
+// The numbers of types in MySQL.
+const VARCHAR_TYPE: i64 = 15;
+const BIT_TYPE: i64 = 16;
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
@@ -34,30 +27,31 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
 ];
 
-/// The text of a document: the first argument, whose kind and detail follow. NULL for NULL.
+/// The text of a document: the first argument, whose [`DocumentPart`] follows as numbers. NULL for NULL.
 fn part(ctx: &Call<'_>) -> Answer {
-    let (kind, detail) = (int(ctx, 1).unwrap_or(0), int(ctx, 2).unwrap_or(0));
+    let numbers = [1, 2].map(|i| int(ctx, i).unwrap_or(0));
     let raw = ctx.get_raw(0);
-    Ok(match (kind, raw) {
+    Ok(match (DocumentPart::from_numbers(numbers), raw) {
         (_, ValueRef::Null) => Value::Null,
-        (DOCUMENT, _) => return ctx.argument(0),
-        (TRUTH, ValueRef::Integer(n)) => Value::Text((n != 0).to_string()),
+        (DocumentPart::Document, _) => return ctx.argument(0),
+        (DocumentPart::Truth, ValueRef::Integer(n)) => Value::Text((n != 0).to_string()),
         // A DECIMAL, or an integer beyond 64 bits.
-        (NUMBER, ValueRef::Text(_)) => return ctx.argument(0),
-        (TIME, _) => {
+        (DocumentPart::Number, ValueRef::Text(_)) => return ctx.argument(0),
+        (DocumentPart::Time, _) => {
             let value = crate::call::text(ctx, 0).unwrap_or_default();
             quoted(&crate::date::with_fraction(&value, 6))
         }
-        (TEXT | DATE, _) | (PARAMETER, ValueRef::Text(_)) => {
+        (DocumentPart::Text | DocumentPart::Date, _)
+        | (DocumentPart::Parameter, ValueRef::Text(_)) => {
             quoted(&crate::call::text(ctx, 0).unwrap_or_default())
         }
-        (BIT, ValueRef::Integer(n)) => {
+        (DocumentPart::Bit(width), ValueRef::Integer(n)) => {
             let bytes = n.to_be_bytes();
-            let width = usize::try_from(detail).unwrap_or(8).clamp(1, 8);
-            encoded(16, &bytes[8 - width..])
+            let width = usize::try_from(width).unwrap_or(8).clamp(1, 8);
+            encoded(BIT_TYPE, &bytes[8 - width..])
         }
-        (BYTES, _) => encoded(detail, &bytes(ctx, 0).unwrap_or_default()),
-        (_, ValueRef::Blob(bytes)) => encoded(15, bytes),
+        (DocumentPart::Bytes(kind), _) => encoded(kind, &bytes(ctx, 0).unwrap_or_default()),
+        (_, ValueRef::Blob(bytes)) => encoded(VARCHAR_TYPE, bytes),
         _ => text(&value(raw)?),
     })
 }

@@ -5,22 +5,10 @@ use sqlparser::ast::{BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExp
 use sqlparser::ast::{FunctionArguments, UnaryOperator, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
-use crate::function::{Parameter, parameter};
+use crate::function::{DocumentPart, Parameter, parameter};
 use crate::rewrite::Rewriter;
 use crate::rewrite::operands::is_comparison;
 use crate::{node, types};
-
-// What a value is as a part of a document, for `tare_json_value`.
-const ANY: i64 = 0;
-const DOCUMENT: i64 = 1;
-const TEXT: i64 = 2;
-const NUMBER: i64 = 3;
-const TRUTH: i64 = 4;
-const DATE: i64 = 5;
-const TIME: i64 = 6;
-const BYTES: i64 = 7;
-const BIT: i64 = 8;
-const PARAMETER: i64 = 9;
 
 /// Whether an expression is true or false, as MySQL has it: not a number that is 0 or 1.
 fn is_truth(expr: &Expr) -> bool {
@@ -44,37 +32,41 @@ fn number_of_bytes(t: &WireType) -> i64 {
 }
 
 impl Rewriter<'_> {
-    /// What an expression is as a part of a document, and a detail: of bytes, the number of their type in MySQL; of a
-    /// BIT, its bytes.
-    pub(in crate::rewrite) fn json_kind(&mut self, expr: &Expr) -> (i64, i64) {
+    /// What an expression is as a part of a document.
+    pub(in crate::rewrite) fn document_part(&mut self, expr: &Expr) -> DocumentPart {
         if is_truth(expr) {
-            return (TRUTH, 0);
+            return DocumentPart::Truth;
         }
         let Some(t) = types::of(expr, &mut self.names) else {
             let is_parameter =
                 matches!(expr, Expr::Value(v) if matches!(v.value, Value::Placeholder(_)));
-            return (if is_parameter { PARAMETER } else { ANY }, 0);
+            return match is_parameter {
+                true => DocumentPart::Parameter,
+                false => DocumentPart::Unknown,
+            };
         };
         match t.code {
-            ColumnType::MYSQL_TYPE_NULL => (ANY, 0),
-            ColumnType::MYSQL_TYPE_JSON => (DOCUMENT, 0),
-            ColumnType::MYSQL_TYPE_DATE => (DATE, 0),
-            ColumnType::MYSQL_TYPE_BIT => (BIT, t.length.clamp(1, 64).div_ceil(8).into()),
-            _ if types::is_number(&t) => (NUMBER, 0),
-            _ if types::is_temporal(&t) => (TIME, 0),
-            _ if t.charset == CHARSET_BINARY => (BYTES, number_of_bytes(&t)),
-            _ => (TEXT, 0),
+            ColumnType::MYSQL_TYPE_NULL => DocumentPart::Unknown,
+            ColumnType::MYSQL_TYPE_JSON => DocumentPart::Document,
+            ColumnType::MYSQL_TYPE_DATE => DocumentPart::Date,
+            ColumnType::MYSQL_TYPE_BIT => {
+                DocumentPart::Bit(t.length.clamp(1, 64).div_ceil(8).into())
+            }
+            _ if types::is_number(&t) => DocumentPart::Number,
+            _ if types::is_temporal(&t) => DocumentPart::Time,
+            _ if t.charset == CHARSET_BINARY => DocumentPart::Bytes(number_of_bytes(&t)),
+            _ => DocumentPart::Text,
         }
     }
 
     /// The same for the operand of a cast to JSON; `None` for a text, which is parsed, and for unknown types.
-    pub(super) fn json_cast(&mut self, operand: &Expr) -> Option<(i64, i64)> {
+    pub(super) fn cast_part(&mut self, operand: &Expr) -> Option<DocumentPart> {
         let t = types::of(operand, &mut self.names)?;
         let members = ColumnFlags::ENUM_FLAG | ColumnFlags::SET_FLAG;
         let is_parsed =
             types::is_text(&t) && t.charset != CHARSET_BINARY && !t.flags.intersects(members);
         let is_null = t.code == ColumnType::MYSQL_TYPE_NULL;
-        (!is_parsed && !is_null).then(|| self.json_kind(operand))
+        (!is_parsed && !is_null).then(|| self.document_part(operand))
     }
 
     /// Makes numbers of what cannot be a document and is a text in SQLite: the function refuses numbers.
@@ -90,11 +82,11 @@ impl Rewriter<'_> {
             _ if name.starts_with("json_merge_") => (list.args.len(), false),
             _ => (1, false),
         };
+        let members = ColumnFlags::ENUM_FLAG | ColumnFlags::SET_FLAG;
         for (n, argument) in list.args.iter_mut().enumerate() {
             let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = argument else {
                 continue;
             };
-            let members = ColumnFlags::ENUM_FLAG | ColumnFlags::SET_FLAG;
             let wire = types::of(e, &mut self.names);
             // An exact number is a text in SQLite, too. The names of members are texts.
             let is_exact = wire.is_some_and(|t| {

@@ -340,11 +340,11 @@ impl Rewriter<'_> {
                 ];
                 called(Call::Cast("tare_decimal", rest), Wrap::Collate)
             }
-            JSON => match self.json_cast(operand) {
-                Some((kind, detail)) => called(
-                    Call::Cast("tare_json_value", vec![kind, detail]),
-                    Wrap::None,
-                ),
+            JSON => match self.cast_part(operand) {
+                Some(part) => {
+                    let rest = part.to_numbers().into();
+                    called(Call::Cast("tare_json_value", rest), Wrap::None)
+                }
                 None => Plan::default(),
             },
             Char(length) => match types::of(operand, &mut self.names) {
