@@ -131,6 +131,16 @@ fn values_that_are_too_long_are_cut_without_strict_mode() {
         assert_eq!(all_of(&mut conn, &is_equal), ["1|1"], "{insert}");
         exec(&mut conn, "DELETE FROM v");
     }
+    // Each byte of a TEXT may be a character.
+    exec(&mut conn, "INSERT INTO v (t) VALUES (REPEAT('a', 60))");
+    exec(
+        &mut conn,
+        "ALTER TABLE v ADD w VARCHAR(50), ADD x VARCHAR(63)",
+    );
+    exec(&mut conn, "UPDATE v SET t = REPEAT('a', 100), w = t, x = t");
+    let lengths = "SELECT LENGTH(t), LENGTH(w), LENGTH(x) FROM v";
+    assert_eq!(all_of(&mut conn, lengths), ["100|50|63"]);
+    exec(&mut conn, "DELETE FROM v");
     // A constraint of the table holds in every mode.
     assert_eq!(errno(&mut conn, "INSERT INTO v (k) VALUES (-1)"), 3819);
     exec(&mut conn, "INSERT INTO v (c) VALUES ('abcdef')");

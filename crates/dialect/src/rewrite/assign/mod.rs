@@ -33,6 +33,7 @@ pub fn conversion_call(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
     let kind = parts(&column.column_type);
     let unsigned = i64::from(column.column_type.contains("unsigned"));
     let digits = kind.fraction().unwrap_or(0) as i64;
+    let length = || vec![kind.characters().unwrap_or(1) as i64];
     let (name, rest) = match base_type(&column.column_type) {
         "tinyint" => ("tare_to_int", vec![8, unsigned]),
         "smallint" => ("tare_to_int", vec![16, unsigned]),
@@ -58,22 +59,12 @@ pub fn conversion_call(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
         }
         // The column's constraint refuses longer values.
         "varbinary" if strict => return node::cast(value, DataType::Blob(None)),
-        "varbinary" => (
-            "tare_to_varbinary",
-            vec![kind.characters().unwrap_or(1) as i64],
-        ),
-        "tinyblob" | "blob" | "mediumblob" => ("tare_to_varbinary", vec![most_bytes(&kind.base)]),
+        "varbinary" | "tinyblob" | "blob" | "mediumblob" => ("tare_to_varbinary", length()),
         "longblob" => return node::cast(value, DataType::Blob(None)),
-        "varchar" => (
-            "tare_to_varchar",
-            vec![kind.characters().unwrap_or(1) as i64],
-        ),
-        "tinytext" | "text" | "mediumtext" => ("tare_to_text_bytes", vec![most_bytes(&kind.base)]),
-        "binary" => (
-            "tare_to_binary",
-            vec![kind.characters().unwrap_or(1) as i64],
-        ),
-        "char" => ("tare_to_char", vec![kind.characters().unwrap_or(1) as i64]),
+        "varchar" => ("tare_to_varchar", length()),
+        "tinytext" | "text" | "mediumtext" => ("tare_to_text_bytes", length()),
+        "binary" => ("tare_to_binary", length()),
+        "char" => ("tare_to_char", length()),
         "date" => ("tare_to_date", Vec::new()),
         "datetime" => ("tare_to_datetime", vec![digits, 0]),
         "timestamp" => ("tare_to_datetime", vec![digits, 1]),
@@ -94,15 +85,6 @@ pub fn conversion_call(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
         all.extend(members(column).iter().map(|m| node::text(m)));
     }
     node::call(name, all)
-}
-
-/// The bytes of the longest value of a type.
-fn most_bytes(base: &str) -> i64 {
-    match base {
-        "tinyblob" | "tinytext" => 255,
-        "blob" | "text" => 65_535,
-        _ => 16_777_215,
-    }
 }
 
 /// The members of an ENUM or a SET.
@@ -263,11 +245,15 @@ fn literal_bits(value: &Expr) -> Option<u64> {
     }
 }
 
-/// The length of a text's longest value: characters for VARCHAR, and bytes for TEXT.
-fn longest(t: &WireType, base: &str) -> u64 {
-    match base {
-        "varchar" => u64::from(types::characters(t)),
-        _ => u64::from(t.length),
+fn is_characters(t: &WireType) -> bool {
+    types::is_text(t) && t.charset != CHARSET_BINARY
+}
+
+/// The characters of a text's longest value. Each byte of a TEXT may be one.
+fn most_characters(t: &WireType) -> u32 {
+    match t.is_long_text() {
+        true => t.length,
+        false => types::characters(t),
     }
 }
 
@@ -279,7 +265,6 @@ fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) ->
         return true;
     }
     let wire = wire_of(column);
-    let kind = parts(&column.column_type);
     match base_type(&column.column_type) {
         "tinyint" | "smallint" | "mediumint" | "int" => {
             strict && (value_kind.plain || class == Class::Int)
@@ -292,16 +277,15 @@ fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) ->
                 && (value_kind.exact || class == Class::Real && !wire.is_unsigned())
         }
         "json" => value_kind.wire.is_some_and(|w| w.code == wire.code),
-        "varchar" | "tinytext" | "text" | "mediumtext" => {
-            let most = match kind.characters() {
-                Some(characters) => characters,
-                None => most_bytes(&kind.base) as u64,
-            };
-            let is_text = |w: &WireType| types::is_text(w) && w.charset != CHARSET_BINARY;
+        "varchar" => {
+            let most = types::characters(&wire);
             value_kind
                 .wire
-                .is_some_and(|w| is_text(&w) && longest(&w, &kind.base) <= most)
+                .is_some_and(|w| is_characters(&w) && most_characters(&w) <= most)
         }
+        "tinytext" | "text" | "mediumtext" => value_kind
+            .wire
+            .is_some_and(|w| is_characters(&w) && w.length <= wire.length),
         "timestamp" if zoned => false,
         "date" | "datetime" | "timestamp" | "time" => value_kind
             .wire
