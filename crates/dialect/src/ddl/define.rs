@@ -18,6 +18,7 @@ use crate::join::shares_columns;
 use crate::mode::Mode;
 use crate::name::last_name;
 use crate::names::after_as;
+use crate::node;
 use crate::read::{parse_one, parse_statement, read};
 use crate::schema::Schema;
 use crate::scope::{Column, Names};
@@ -338,11 +339,7 @@ pub fn default_text(expr: &Expr, column_type: &str) -> String {
 
 /// A default of bytes: a number for numbers, and characters for texts.
 fn bytes_text(hex: &str, column_type: &str) -> String {
-    let bytes: Vec<u8> = hex
-        .as_bytes()
-        .chunks(2)
-        .filter_map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok())
-        .collect();
+    let bytes = node::bytes_of(hex);
     let number = || u64::from_str_radix(hex, 16).ok();
     let text = match base_type(column_type) {
         "bit" => number().map(|n| format!("b'{n:b}'")),

@@ -62,6 +62,15 @@ pub fn bytes(hex: String) -> Expr {
     Expr::value(Value::HexStringLiteral(hex))
 }
 
+/// The bytes of hexadecimal digits. The first of an odd number of digits is a byte of its own.
+pub fn bytes_of(hex: &str) -> Vec<u8> {
+    let (first, pairs) = hex.as_bytes().split_at(hex.len() % 2);
+    std::iter::once(first)
+        .chain(pairs.chunks(2))
+        .filter_map(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok())
+        .collect()
+}
+
 /// A column by its name, without its table.
 pub fn column(name: &str) -> Expr {
     Expr::Identifier(ident(name))

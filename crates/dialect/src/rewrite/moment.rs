@@ -106,13 +106,8 @@ fn literal_of(expr: &Expr) -> Option<Cow<'_, str>> {
         Expr::Value(v) => match &v.value {
             Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => Some(s.into()),
             Value::HexStringLiteral(hex) => {
-                let digits = match hex.len() % 2 {
-                    0 => hex.clone(),
-                    _ => format!("0{hex}"),
-                };
-                let byte = |i: usize| u8::from_str_radix(digits.get(i..i + 2)?, 16).ok();
-                let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
-                Some(String::from_utf8_lossy(&bytes?).into_owned().into())
+                let bytes = node::bytes_of(hex);
+                Some(String::from_utf8_lossy(&bytes).into_owned().into())
             }
             _ => None,
         },
