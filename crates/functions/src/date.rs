@@ -128,7 +128,7 @@ pub(crate) static HELPERS: &[Helper] = &[
 /// The text of a time, or of a date and time, with so many digits behind the second.
 pub(crate) fn with_fraction(value: &str, digits: usize) -> String {
     let (seconds, fraction) = value.split_once('.').unwrap_or((value, ""));
-    let fraction = &fraction[..digits.min(fraction.len())];
+    let fraction = &fraction[..fraction.floor_char_boundary(digits)];
     let midnight = if seconds.contains(':') {
         ""
     } else {

@@ -3,7 +3,7 @@
 use sqlparser::ast::Expr;
 use tare_dialect::near;
 use tare_dialect::rewrite::{interval, negative_number};
-use tare_mysql::date::argument::Parts;
+use tare_mysql::date::argument::{MAX_TIME_NUMBER, Parts};
 
 use crate::prelude::*;
 
@@ -261,9 +261,8 @@ impl Instant {
                 let has_year = (1..=4).contains(&digits);
                 has_year && t.trim_ascii_start().get(digits) == Some(&b'-') || digits >= 12
             }
-            // A number beyond 838:59:59 is a date.
-            ValueRef::Integer(n) => n > 8_385_959,
-            ValueRef::Real(x) => x >= 8_385_960.0,
+            ValueRef::Integer(n) => n > MAX_TIME_NUMBER as i64,
+            ValueRef::Real(x) => x >= MAX_TIME_NUMBER as f64 + 1.0,
             ValueRef::Null => return None,
         };
         match is_date {

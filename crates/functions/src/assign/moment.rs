@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use tare_mysql::date::argument::{DateMode, Parts, time_of_number, time_of_text};
+use tare_mysql::date::argument::{DateMode, MAX_TIME_NUMBER, Parts, time_of_number, time_of_text};
 use tare_mysql::date::read::{date_parts, time_of};
 
 use super::{column, incorrect, is_strict, misfit, out_of_range, truncated};
@@ -125,14 +125,14 @@ pub(super) fn to_time(ctx: &Call<'_>) -> Answer {
         return Ok(Value::Null);
     };
     let digits = int(ctx, 3).unwrap_or(0);
+    // A number beyond the longest time is the time of a date and time, or out of range.
+    let beyond = |n: i64| {
+        let out_of_range = (MAX_TIME_MICROS + 1_000_000) * n.signum();
+        time_of_number(n, 0).unwrap_or(out_of_range)
+    };
     let micros = match ctx.get_raw(0) {
-        // A number beyond the longest time is none, but as a date and time.
-        ValueRef::Integer(n) if n.unsigned_abs() > 8_385_959 => {
-            time_of_number(n, 0).unwrap_or((MAX_TIME_MICROS + 1_000_000) * n.signum())
-        }
-        ValueRef::Real(x) if x.abs() > 8_385_959.0 => {
-            time_of_number(x as i64, 0).unwrap_or((MAX_TIME_MICROS + 1_000_000) * x.signum() as i64)
-        }
+        ValueRef::Integer(n) if n.unsigned_abs() > MAX_TIME_NUMBER => beyond(n),
+        ValueRef::Real(x) if x.abs() > MAX_TIME_NUMBER as f64 => beyond(x as i64),
         _ if value.trim().is_empty() => 0,
         _ => match time_of(&value) {
             Some(micros) => micros,

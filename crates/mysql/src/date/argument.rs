@@ -6,6 +6,9 @@ use super::{DAY_US, DateTime, days_from_civil, days_in_month, rounded, short, ti
 /// The longest TIME: 838:59:59.
 pub const MAX_TIME_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * 1_000_000;
 
+/// The same as a number, hhmmss. Larger numbers are dates and times.
+pub const MAX_TIME_NUMBER: u64 = 8_385_959;
+
 /// The day of 1970-01-01, as TO_DAYS counts.
 const EPOCH_DAY: i64 = 719_528;
 
@@ -289,7 +292,7 @@ fn micros(text: &str) -> i64 {
 /// Reads a number as a time: hhmmss, or a date and time. `None` if it is none.
 pub fn time_of_number(n: i64, fraction: i64) -> Option<i64> {
     let (sign, n) = (n.signum(), n.unsigned_abs());
-    if n > 8_385_959 {
+    if n > MAX_TIME_NUMBER {
         let moment = Parts::of_number(i64::try_from(n).ok()?, fraction);
         return moment
             .filter(|_| n >= 10_000_000_000 && sign > 0)
