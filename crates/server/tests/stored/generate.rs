@@ -3,6 +3,7 @@
 use super::chance::Chance;
 use super::kinds::{Family, Kind, value};
 use super::left_out;
+use tare_server::Series;
 
 /// A table of a case.
 pub struct Table {
@@ -35,6 +36,8 @@ pub struct Generator<'a> {
     /// The statement changes rows.
     pub changes: bool,
     pub kinds: &'a [&'static Kind],
+    /// What Tare serves as.
+    pub series: Series,
 }
 
 impl Generator<'_> {
@@ -346,10 +349,12 @@ impl Generator<'_> {
         let op = *self.chance.one(&["=", "<>", "<", "<=", ">", ">=", "<=>"]);
         let mut v = value(kind, self.kinds, &mut self.chance);
         let indexed = table.indexed.contains(&name);
+        let refuses = self.series == Series::V9_7;
         let left_out = |changes: bool, v: &str| {
-            changes
-                && indexed
-                && (left_out::is_no_date(kind, v) || left_out::is_no_decimal(kind, v))
+            refuses && left_out::is_outside_of_calendar(kind, v)
+                || changes
+                    && indexed
+                    && (left_out::is_no_date(kind, v) || left_out::is_no_decimal(kind, v))
                 || indexed && left_out::has_more_digits(kind, v)
                 || indexed && left_out::rounds(kind, v)
                 || left_out::is_unordered(kind, v)
