@@ -174,7 +174,8 @@ impl Rewriter<'_> {
         let compares_texts = matches!(name.as_str(), "greatest" | "least")
             && arguments(f).iter().any(|e| self.class(e) == Class::Text);
         // Only seconds have a fraction.
-        let has_fraction = arguments(f).first().is_some_and(|unit| is_second(unit));
+        let adds_integer =
+            name == "timestampadd" && !arguments(f).first().is_some_and(|unit| is_second(unit));
         let mut n = 0;
         while let Some(argument) = argument_mut(f, n) {
             let mut kind = parameter(&name, n);
@@ -201,7 +202,7 @@ impl Rewriter<'_> {
             if types::is_interval(argument) {
                 kind = Parameter::Any;
             }
-            if n == 1 && name == "timestampadd" && !has_fraction {
+            if n == 1 && adds_integer {
                 kind = Parameter::Bits;
             }
             match compares_numbers && !number_literally(argument) {
@@ -295,17 +296,16 @@ impl Rewriter<'_> {
             "collation" if is_text => node::text("utf8mb4_general_ci"),
             "collation" => node::text("binary"),
             _ => {
-                let is_variable =
-                    |e: &Expr| matches!(e, Expr::Identifier(i) if i.value.starts_with('@'));
-                let is_system =
-                    |e: &Expr| matches!(e, Expr::Identifier(i) if i.value.starts_with("@@"));
-                if is_variable(argument) && !is_system(argument) {
-                    return Some(node::number(2));
-                }
+                let variable = match argument {
+                    Expr::Identifier(name) => name.value.strip_prefix('@'),
+                    _ => None,
+                };
                 node::number(match Class::of(Some(wire)) {
+                    // A user variable, whatever its value.
+                    _ if variable.is_some_and(|name| !name.starts_with('@')) => 2,
                     Class::Null => 6,
                     Class::Text if self.names.column_of(argument).is_some() => 2,
-                    Class::Text if is_variable(argument) => 3,
+                    Class::Text if variable.is_some() => 3,
                     Class::Text if is_json => 2,
                     Class::Text => 4,
                     _ => 5,
