@@ -109,9 +109,11 @@ fn bytes_within(ctx: &Call<'_>, pads: bool) -> Answer {
     if value.len() > most {
         return too_long(ctx, Value::Blob(value[..most].to_vec()));
     }
-    let mut value = value.into_owned();
-    if pads {
-        value.resize(most, 0);
+    let length = if pads { most } else { value.len() };
+    if length == value.len() && matches!(ctx.get_raw(0), ValueRef::Blob(_)) {
+        return ctx.argument(0);
     }
+    let mut value = value.into_owned();
+    value.resize(length, 0);
     Ok(Value::Blob(value))
 }

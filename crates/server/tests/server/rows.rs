@@ -137,9 +137,18 @@ fn values_that_are_too_long_are_cut_without_strict_mode() {
         &mut conn,
         "ALTER TABLE v ADD w VARCHAR(50), ADD x VARCHAR(63)",
     );
-    exec(&mut conn, "UPDATE v SET t = REPEAT('a', 100), w = t, x = t");
-    let lengths = "SELECT LENGTH(t), LENGTH(w), LENGTH(x) FROM v";
-    assert_eq!(all_of(&mut conn, lengths), ["100|50|63"]);
+    exec(
+        &mut conn,
+        "UPDATE v SET t = REPEAT('a', 100), w = t, x = t, l = t, r = l, b = r",
+    );
+    let lengths = "SELECT LENGTH(t), LENGTH(w), LENGTH(x), LENGTH(l), LENGTH(r), LENGTH(b) FROM v";
+    assert_eq!(all_of(&mut conn, lengths), ["100|50|63|100|3|2"]);
+    exec(
+        &mut conn,
+        "INSERT INTO v (l) SELECT r FROM v WHERE LENGTH(r) = 3",
+    );
+    let bytes = "SELECT l FROM v WHERE l = x'616161'";
+    assert_eq!(all_of(&mut conn, bytes), ["aaa"]);
     exec(&mut conn, "DELETE FROM v");
     // A constraint of the table holds in every mode.
     assert_eq!(errno(&mut conn, "INSERT INTO v (k) VALUES (-1)"), 3819);

@@ -57,8 +57,6 @@ pub fn conversion_call(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
             let rest = vec![unsigned, single.into(), digits.into(), scale.into()];
             ("tare_to_double", rest)
         }
-        // The column's constraint refuses longer values.
-        "varbinary" if strict => return node::cast(value, DataType::Blob(None)),
         "varbinary" | "tinyblob" | "blob" | "mediumblob" => ("tare_to_varbinary", length()),
         "longblob" => return node::cast(value, DataType::Blob(None)),
         "varchar" => ("tare_to_varchar", length()),
@@ -218,6 +216,7 @@ fn as_kind_of(column: &ColumnDef, value_kind: ValueKind, value: Expr, strict: bo
             let rest = [node::text(&column.name), node::number(strict.into())];
             node::call("tare_to_text", std::iter::once(value).chain(rest).collect())
         }
+        "varbinary" | "tinyblob" | "blob" | "mediumblob" => node::cast(value, DataType::Blob(None)),
         // The time of a date is midnight.
         "time"
             if value_kind
@@ -286,6 +285,9 @@ fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) ->
         "tinytext" | "text" | "mediumtext" => value_kind
             .wire
             .is_some_and(|w| is_characters(&w) && w.length <= wire.length),
+        "varbinary" | "tinyblob" | "blob" | "mediumblob" => value_kind.wire.is_some_and(|w| {
+            types::is_text(&w) && w.charset == CHARSET_BINARY && w.length <= wire.length
+        }),
         "timestamp" if zoned => false,
         "date" | "datetime" | "timestamp" | "time" => value_kind
             .wire
