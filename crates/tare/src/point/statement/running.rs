@@ -223,13 +223,7 @@ impl Running {
     }
 
     #[inline]
-    pub(super) fn count(
-        &self,
-        local: &Local,
-        timed: bool,
-        ticks: u64,
-        counted: &StatementCounters,
-    ) {
+    fn count(&self, local: &Local, timed: bool, ticks: u64, counted: &StatementCounters) {
         let class = self.class.get();
         let Some(row) = local.complete_row(class) else {
             return;
