@@ -62,10 +62,8 @@ fn is_named(path: &Path) -> bool {
 
 fn start(name: &str) -> Result<(), StartError> {
     let protocol = protocol_of(name);
-    let mut config = Config {
-        many_processes: protocol.is_none_or(|protocol| protocol.has_processes()),
-        ..Config::default()
-    };
+    let mut config =
+        Config::default().many_processes(protocol.is_none_or(|protocol| protocol.has_processes()));
     for (option, value) in engine_options() {
         if let Err(error) = config.option(&option, &value) {
             report_ignored(error);

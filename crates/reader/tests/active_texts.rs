@@ -356,10 +356,7 @@ fn killed_process() {
     let Some(path) = std::env::var_os(CHILD) else {
         return;
     };
-    start_active(Config {
-        segment: Some(path.into()),
-        ..Config::everything()
-    });
+    start_active(Config::everything().segment(path));
     let segment = Segment::own(tare::descriptor().expect("it runs")).expect("attached");
     let (clock, ended) = (segment.clock(), AtomicU64::new(0));
     thread::scope(|scope| {

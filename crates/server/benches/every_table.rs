@@ -132,10 +132,7 @@ fn main() {
         arena_lines: 16_384,
         ..Default::default()
     };
-    let config = tare::Config {
-        limits,
-        ..tare::Config::everything()
-    };
+    let config = tare::Config::everything().limits(limits);
     tare::start(config).expect("Tare starts");
     let classes = classes();
     let mut sessions: Vec<_> = (0..THREADS)

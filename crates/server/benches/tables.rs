@@ -50,11 +50,7 @@ fn main() {
         classes: 2048,
         ..Default::default()
     };
-    tare::start(tare::Config {
-        limits,
-        ..tare::Config::everything()
-    })
-    .expect("Tare starts");
+    tare::start(tare::Config::everything().limits(limits)).expect("Tare starts");
     let class = |i: usize| -> &'static tare::Class {
         let name: &'static str = format!("wait/synch/cond/bench/{i:04}").leak();
         Box::leak(Box::new(tare::Class::new(tare::Kind::Cond, name, "")))

@@ -14,13 +14,7 @@ tare::classes! {
 }
 
 fn config(rule: Rule) -> Config {
-    Config {
-        sampling: Sampling {
-            rules: [rule; 4],
-            seed: Some(7),
-        },
-        ..Config::everything()
-    }
+    Config::everything().sampling(Sampling::of(rule).seed(7))
 }
 
 fn load(n: usize) {

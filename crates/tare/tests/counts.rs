@@ -97,19 +97,13 @@ fn sixty_four_threads_count_exactly_when_everything_is_on() {
 
 #[test]
 fn sixty_four_threads_count_exactly_when_every_lock_is_timed() {
-    let every = Config {
-        lock_timing: tare::LockTiming::Every,
-        ..Config::everything()
-    };
+    let every = Config::everything().lock_timing(tare::LockTiming::Every);
     check_load(every, true);
 }
 
 #[test]
 fn sixty_four_threads_count_exactly_when_nothing_is_timed() {
-    let counted = Config {
-        instruments: vec![("%".into(), Setting::Counted)],
-        ..Config::default()
-    };
+    let counted = Config::default().instruments([("%", Setting::Counted)]);
     check_load(counted, false);
 }
 
@@ -334,10 +328,7 @@ fn start_and_stop_at_any_moment_under_load() {
         }
         let _ending = Ending(&stop);
         for cycle in 0..cycles {
-            let config = Config {
-                limits,
-                ..Config::everything()
-            };
+            let config = Config::everything().limits(limits);
             tare::start(config).expect("Tare starts");
             assert!(tare::is_running());
             let segment = support::Segment::of_this_process();

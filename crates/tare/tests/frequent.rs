@@ -14,11 +14,8 @@ static THIRD: Class = Class::new(Kind::Mutex, "wait/synch/mutex/frequent/THIRD",
 
 #[test]
 fn frequent_classes_have_the_first_numbers() {
-    let running = start(Config {
-        // One is Tare's own: statement/tare/active.
-        frequent_classes: 3,
-        ..Config::everything()
-    });
+    // One is Tare's own: statement/tare/active.
+    let running = start(Config::everything().frequent_classes(3));
     let [rare, first, second] = [&RARE, &FIRST, &SECOND].map(host_lock::class_number);
     assert_eq!((first, second), (2, 3));
     assert!(rare > 3, "{rare}");

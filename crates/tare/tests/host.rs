@@ -94,10 +94,7 @@ fn an_instance_that_counts_all_records_its_holder() {
 
 #[test]
 fn every_lock_is_timed_on_request() {
-    let tare = start(Config {
-        lock_timing: LockTiming::Every,
-        ..Config::everything()
-    });
+    let tare = start(Config::everything().lock_timing(LockTiming::Every));
     let lock = lock(0, false);
     let taking = host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true)
         .expect("timed all the same");

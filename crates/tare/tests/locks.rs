@@ -33,10 +33,7 @@ fn with_and_without(test: impl Fn()) {
         test();
         drop(exclusive);
         drop((support::start(tare::Config::everything()), test()));
-        let every = tare::Config {
-            lock_timing: tare::LockTiming::Every,
-            ..tare::Config::everything()
-        };
+        let every = tare::Config::everything().lock_timing(tare::LockTiming::Every);
         let tare = support::start(every);
         test();
         assert_eq!(tare.losses(), []);

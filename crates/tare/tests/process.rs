@@ -145,10 +145,7 @@ fn alarm_every(microseconds: i64) -> libc::timer_t {
 fn signal_handlers_count_into_the_class_that_they_interrupt() {
     for config in [
         Config::everything(),
-        Config {
-            instruments: vec![("%".into(), tare::Setting::Counted)],
-            ..Config::default()
-        },
+        Config::default().instruments([("%", tare::Setting::Counted)]),
     ] {
         let tare = start(config);
         IN_HANDLER.store(0, Ordering::Relaxed);
@@ -297,10 +294,7 @@ fn a_file_that_is_no_segment_is_not_replaced() {
     tare::stop();
     let path = std::env::temp_dir().join(format!("tare-foreign-{}", std::process::id()));
     std::fs::write(&path, "precious").expect("written");
-    let config = || Config {
-        segment: Some(path.clone()),
-        ..Config::default()
-    };
+    let config = || Config::default().segment(path.clone());
     let error = tare::start(config()).expect_err("refused").to_string();
     assert!(
         error.contains(&format!("{} is no segment", path.display())),
@@ -326,18 +320,12 @@ fn an_impossible_path_is_an_error() {
     let exclusive = support::exclusive();
     tare::stop();
     let before = tare::failed_starts();
-    let config = Config {
-        segment: Some("/nowhere/at/all/tare.segment".into()),
-        ..Config::default()
-    };
+    let config = Config::default().segment("/nowhere/at/all/tare.segment");
     assert!(matches!(
         tare::start(config),
         Err(StartError::Segment { .. })
     ));
-    let config = Config {
-        consumers: vec![("events_naps_current".into(), true)],
-        ..Config::default()
-    };
+    let config = Config::default().consumers([("events_naps_current", true)]);
     assert!(matches!(tare::start(config), Err(StartError::Consumer(_))));
     assert_eq!(tare::failed_starts(), before + 2);
     drop(exclusive);

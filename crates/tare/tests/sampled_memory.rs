@@ -8,7 +8,7 @@ use support::{Coverage, Random, scale, start};
 use tare::settings::ManualWindows;
 use tare::{Config, Rule, Sampling};
 use tare_layout::line::memory as at;
-use tare_layout::sampling::{GROUPS, LARGE, MEMORY};
+use tare_layout::sampling::{LARGE, MEMORY};
 
 tare::classes! {
     static HEAP: Memory = "memory/sampling/heap";
@@ -19,13 +19,7 @@ tare::classes! {
 #[test]
 fn intervals_cover_allocations() {
     const RUNS: usize = 200;
-    let tare = start(Config {
-        sampling: Sampling {
-            rules: [Rule::OneIn(16); GROUPS],
-            seed: None,
-        },
-        ..Config::everything()
-    });
+    let tare = start(Config::everything().sampling(Sampling::of(Rule::OneIn(16))));
     let mut windows = ManualWindows::begin().expect("nobody else opens windows");
     windows.at(1);
     let number = tare::host_lock::class_number(&HEAP);

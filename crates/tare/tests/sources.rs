@@ -75,10 +75,7 @@ fn stored_events_name_where_they_began() {
 
 #[test]
 fn locks_name_the_caller_as_source() {
-    let tare = start(Config {
-        lock_timing: LockTiming::Every,
-        ..Config::everything()
-    });
+    let tare = start(Config::everything().lock_timing(LockTiming::Every));
     let (mutex, rwlock) = (Mutex::new(&LOCK, 0), RwLock::new(&RWLOCK, 0));
     let slot = tare.view.slot(tare.slot_of(tare::thread::id()));
     *mutex.lock() += 1;
@@ -96,10 +93,7 @@ fn locks_name_the_caller_as_source() {
 
 #[test]
 fn events_in_no_table_have_no_source() {
-    let tare = start(Config {
-        instruments: vec![("%".into(), Setting::On)],
-        ..Config::default()
-    });
+    let tare = start(Config::default().instruments([("%", Setting::On)]));
     tare::stage::set(&STAGE);
     drop(wait::start(&EVENT, Operation::MetadataLock));
     *Mutex::new(&LOCK, 0).lock() += 1;

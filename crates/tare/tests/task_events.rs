@@ -383,10 +383,7 @@ fn a_future_that_is_ready_at_once_is_counted_without_a_clock() {
 
 #[test]
 fn every_lock_is_timed_on_request() {
-    let tare = start(Config {
-        lock_timing: LockTiming::Every,
-        ..Config::everything()
-    });
+    let tare = start(Config::everything().lock_timing(LockTiming::Every));
     let mut at_once = pin!(tare::wait::future(&LOCK, Operation::Lock, ready(())));
     finish(at_once.as_mut());
     let mut later = pin!(tare::wait::future(&LOCK, Operation::Lock, turn()));

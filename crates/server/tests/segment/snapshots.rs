@@ -93,11 +93,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
         arena_lines: 1024,
         ..Default::default()
     };
-    let running = start(Config {
-        segment: Some(path.clone()),
-        limits,
-        ..Config::everything()
-    });
+    let running = start(Config::everything().segment(path.clone()).limits(limits));
     with_threads(
         1,
         |_| {

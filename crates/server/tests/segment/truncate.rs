@@ -78,10 +78,7 @@ fn truncating_the_digest_table_empties_its_null_row() {
         digests: 2,
         ..Default::default()
     };
-    let r = start(Config {
-        limits,
-        ..Config::everything()
-    });
+    let r = start(Config::everything().limits(limits));
     let run = |text: &str| tare::statement::start(&SELECT).text(text);
     let digests = || {
         r.rows(

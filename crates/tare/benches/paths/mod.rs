@@ -10,7 +10,6 @@ use tare::{
     Config, LockDuration, LockTiming, LockType, Namespace, Operation, Rule, Sampling, Setting,
     TableLock, metadata,
 };
-use tare_layout::sampling::GROUPS;
 
 tare::classes! {
     static LOCK: Mutex = "wait/synch/mutex/bench/LOCK_bench";
@@ -66,33 +65,17 @@ pub enum State {
 impl State {
     /// Tare's configuration; `None` = it is not started.
     pub fn config(self) -> Option<Config> {
-        let all = |setting| Config {
-            instruments: vec![("%".into(), setting)],
-            ..Config::default()
-        };
+        let all = |setting| Config::default().instruments([("%", setting)]);
         Some(match self {
             State::Disabled => return None,
             State::Off | State::Watched => Config::nothing(),
             State::Counted => all(Setting::Counted),
             State::Timed => all(Setting::On),
-            State::Every => Config {
-                lock_timing: LockTiming::Every,
-                ..all(Setting::On)
-            },
-            State::Sampled | State::Observed => Config {
-                sampling: Sampling {
-                    rules: [Rule::OneIn(16); GROUPS],
-                    seed: Some(1),
-                },
-                ..all(Setting::On)
-            },
-            State::Active => Config {
-                sampling: Sampling {
-                    rules: [Rule::Active; GROUPS],
-                    seed: Some(1),
-                },
-                ..all(Setting::On)
-            },
+            State::Every => all(Setting::On).lock_timing(LockTiming::Every),
+            State::Sampled | State::Observed => {
+                all(Setting::On).sampling(Sampling::of(Rule::OneIn(16)).seed(1))
+            }
+            State::Active => all(Setting::On).sampling(Sampling::of(Rule::Active).seed(1)),
             State::Recorded => Config::everything(),
         })
     }

@@ -93,10 +93,7 @@ unsafe impl GlobalAlloc for Stopping {
 }
 
 fn many_processes() -> Running {
-    start(Config {
-        many_processes: true,
-        ..Config::everything()
-    })
+    start(Config::everything().many_processes(true))
 }
 
 fn event() {

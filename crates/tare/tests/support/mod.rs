@@ -63,10 +63,7 @@ pub fn start(config: Config) -> Running {
 
 /// Everything on, with these limits.
 pub fn everything(limits: Limits) -> Running {
-    start(Config {
-        limits,
-        ..Config::everything()
-    })
+    start(Config::everything().limits(limits))
 }
 
 /// A segment, mapped once more.

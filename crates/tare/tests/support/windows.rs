@@ -9,13 +9,7 @@ use tare_layout::sampling::{GROUPS, Sample, has_windows};
 use crate::support::{Running, start};
 
 pub fn sampled(rule: Rule, seed: u64) -> Running {
-    start(Config {
-        sampling: Sampling {
-            rules: [rule; GROUPS],
-            seed: Some(seed),
-        },
-        ..Config::everything()
-    })
+    start(Config::everything().sampling(Sampling::of(rule).seed(seed)))
 }
 
 pub const MS: u64 = 1_000_000;
