@@ -8,7 +8,7 @@ use tare_reader::exact::MAX_LENGTH;
 use tare_reader::{ExactError, ExactWindow, Segment};
 
 use crate::exit::{FAILED, Failure};
-use crate::record::time;
+use crate::option_values::parse_duration;
 use crate::sql::Target;
 
 /// When a program at the level active counts every event for a while, and what that may cost.
@@ -108,7 +108,7 @@ pub fn warning(segment: &Segment) -> Option<String> {
 
 fn length(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text}: give a time from 1s to 10m");
-    let length = time(text).map_err(|_| wrong())?;
+    let length = parse_duration(text).map_err(|_| wrong())?;
     match (Duration::from_secs(1)..=MAX_LENGTH).contains(&length) {
         true => Ok(length),
         false => Err(wrong()),

@@ -15,8 +15,9 @@ use crate::exact::{self, ExactOptions};
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source;
 use crate::observe::ObservedServer;
+use crate::option_values::{parse_duration, parse_rate};
 use crate::processes;
-use crate::record::{check_consumers, check_sampling, rate, time};
+use crate::record::{check_consumers, check_sampling};
 use crate::sql::Target;
 
 /// Show in a browser what a server's sessions do, now and before
@@ -45,7 +46,7 @@ pub struct Args {
     history: Option<PathBuf>,
 
     /// How much of the history: 30m, 24h
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "1h", requires = "history")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1h", requires = "history")]
     past: Duration,
 
     /// Only the history of this host
@@ -57,7 +58,7 @@ pub struct Args {
     server: Option<String>,
 
     /// Samples per second [default: 10; with --dsn 1]
-    #[arg(long, value_name = "N", value_parser = rate)]
+    #[arg(long, value_name = "N", value_parser = parse_rate)]
     rate: Option<f64>,
 
     /// Give the page a button that counts every event for ten seconds, for a program at the level active.

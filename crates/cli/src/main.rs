@@ -26,6 +26,8 @@ mod mcp;
 #[cfg(feature = "tools")]
 mod metrics_source;
 mod observe;
+#[cfg(feature = "tools")]
+mod option_values;
 mod output;
 #[cfg(feature = "tools")]
 mod plans;

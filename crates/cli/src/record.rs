@@ -17,6 +17,7 @@ use crate::exact::{self, ExactOptions};
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source::{self, MetricsOptions, SessionClient};
 use crate::observe::{self, ObservedServer, QueryError};
+use crate::option_values::{parse_duration, parse_rate, parse_size};
 use crate::plans::{PlanMode, PlanThread};
 use crate::processes;
 use crate::sql::Target;
@@ -44,7 +45,7 @@ pub struct Args {
     dir: PathBuf,
 
     /// Samples per second [default: 10; with --dsn 1]
-    #[arg(long, value_name = "N", value_parser = rate)]
+    #[arg(long, value_name = "N", value_parser = parse_rate)]
     rate: Option<f64>,
 
     /// The server's name in the files [default: its program's or product's name]
@@ -56,7 +57,7 @@ pub struct Args {
     host_name: Option<String>,
 
     /// End after so long: 30s, 10m, 2h
-    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
     /// Store an example and the plan (EXPLAIN FORMAT=JSON) of statements of a MySQL or MariaDB server, at most six per
@@ -65,19 +66,19 @@ pub struct Args {
     plans: PlanMode,
 
     /// Interval between writes; a kill loses at most the rows of one interval
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
     write_every: Duration,
 
     /// Publish files at this interval
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "10m")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10m")]
     settle_every: Duration,
 
     /// Remove hours of this host that are older: 12h, 7d [default: none]
-    #[arg(long = "keep", value_name = "TIME", value_parser = time)]
+    #[arg(long = "keep", value_name = "TIME", value_parser = parse_duration)]
     max_age: Option<Duration>,
 
     /// Remove the oldest hours of this host beyond so much: 500M, 10G [default: none]
-    #[arg(long = "keep-size", value_name = "SIZE", value_parser = size)]
+    #[arg(long = "keep-size", value_name = "SIZE", value_parser = parse_size)]
     max_bytes: Option<u64>,
 
     #[command(flatten)]
@@ -102,51 +103,6 @@ Examples:
 A server that stops is waited for, unless it was named by --pid.
 
 Exit code: 1 when the process of --pid has gone or a file cannot be written; what was written before stays.";
-
-/// Reads `30s`, `10m`, `2h`, `7d`; a number alone is seconds.
-pub fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text}: give a time such as 30s, 10m, 2h or 7d");
-    let (number, seconds) = split_unit(
-        text,
-        &[("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)],
-    );
-    let number: f64 = number.parse().map_err(|_| wrong())?;
-    let all = number * seconds;
-    match (0.1..=3.2e9).contains(&all) {
-        true => Ok(Duration::from_secs_f64(all)),
-        false => Err(wrong()),
-    }
-}
-
-/// Reads `500M`, `10G`; a number alone is bytes.
-fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text}: give a size such as 500M or 10G");
-    let units = [("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
-    let (number, bytes) = split_unit(text, &units);
-    let number: f64 = number.parse().map_err(|_| wrong())?;
-    match (0.0..9e18).contains(&(number * bytes)) {
-        true => Ok((number * bytes) as u64),
-        false => Err(wrong()),
-    }
-}
-
-/// Splits a number from its unit, and returns the unit's factor.
-fn split_unit<'t>(text: &'t str, units: &[(&str, f64)]) -> (&'t str, f64) {
-    let split = units.iter().find_map(|(unit, factor)| {
-        let number = text.strip_suffix(unit)?;
-        Some((number, *factor))
-    });
-    split.unwrap_or((text, 1.0))
-}
-
-pub fn rate(text: &str) -> Result<f64, String> {
-    let wrong = || format!("{text}: give moments a second, from 0.01 to 1000");
-    let rate: f64 = text.parse().map_err(|_| wrong())?;
-    match (0.01..=1000.0).contains(&rate) {
-        true => Ok(rate),
-        false => Err(wrong()),
-    }
-}
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(FAILED, error);
@@ -432,21 +388,4 @@ fn cost(sampling: &Sampling, is_segment: bool) -> String {
         sampling.samples,
         each * 1e6,
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_and_sizes_have_units() {
-        assert_eq!(time("10m"), Ok(Duration::from_secs(600)));
-        assert_eq!(time("7d"), Ok(Duration::from_secs(604_800)));
-        assert_eq!(time("0.5"), Ok(Duration::from_millis(500)));
-        assert!(time("soon").is_err() && time("0").is_err() && time("-1s").is_err());
-        assert_eq!(size("500M"), Ok(500_000_000));
-        assert_eq!(size("12"), Ok(12));
-        assert!(size("much").is_err() && size("-1G").is_err());
-        assert!(rate("0").is_err() && rate("1e9").is_err() && rate("nan").is_err());
-    }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::history::parse_time;
 use crate::observe::format::in_utc;
-use crate::record::time;
+use crate::option_values::parse_duration;
 
 /// The length of a window if none is given.
 const DEFAULT_LENGTH_MS: i64 = 3_600_000;
@@ -72,7 +72,7 @@ impl Start {
     /// Parses it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (at, length) = match text.split_once('/') {
-            Some((at, length)) => (at, i64::try_from(time(length)?.as_millis()).ok()),
+            Some((at, length)) => (at, i64::try_from(parse_duration(length)?.as_millis()).ok()),
             None => (text, Some(DEFAULT_LENGTH_MS)),
         };
         let at = parse_time(at)?;
