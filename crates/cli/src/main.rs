@@ -43,6 +43,8 @@ mod serve;
 mod serve_options;
 mod sql;
 #[cfg(feature = "tools")]
+mod statistics;
+#[cfg(feature = "tools")]
 mod top;
 mod weigh;
 mod weigh_compare;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::comparison::{Comparison, Difference, Figure, Presence, intervals, ratio};
 use super::locks::Lock;
 use super::recording::Recording;
-use super::statistics::{Change, MIN_BATCHES, Parts};
+use crate::statistics::{Change, MIN_BATCHES, Parts};
 
 /// The part of [`super::comparison::ERROR`] for waits for locks.
 const SHARE: f64 = 0.05;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::recording::{Recording, Statement, StatementKey, Sums};
-use super::statistics::{Change, MIN_BATCHES, Parts, dispersion, effective_batches, simultaneous};
 use crate::exit::Failure;
+use crate::statistics::{Change, MIN_BATCHES, Parts, dispersion, effective_batches, simultaneous};
 
 /// Of fewer calls a statement has no intervals.
 const MIN_CALLS: f64 = 30.0;

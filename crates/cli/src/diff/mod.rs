@@ -7,7 +7,6 @@ mod plans;
 mod recording;
 mod report;
 mod rows;
-mod statistics;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +16,6 @@ use std::process::ExitCode;
 use comparison::Comparison;
 use recording::{Place, Recording, find_server};
 use report::Report;
-pub use statistics::Change;
 use tare_live::{DiffReport, DiffRequest};
 pub use window::Start;
 use window::{DAY_MS, Window};

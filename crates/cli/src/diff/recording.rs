@@ -7,10 +7,10 @@ use tare_history::Past;
 
 use super::locks::{Blocking, Holder, Lock};
 use super::rows::Rows;
-use super::statistics::{MAX_BATCHES, Parts};
 use super::window::Window;
 use crate::exit::{FAILED, Failure};
 use crate::observe::format::in_utc;
+use crate::statistics::{MAX_BATCHES, Parts};
 
 /// Growth is of the time before it was read, at most so long before.
 const MAX_GROWTH_MS: i64 = 600_000;

@@ -1,12 +1,11 @@
 //! Of which digests a plan is due: those without one, and those whose time per call changed.
 
 use std::collections::{HashMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tare_history::{GrowthRow, PlanReason, Text};
 
-use super::PlanMode;
-use crate::diff::Change;
+use crate::statistics::Change;
 
 /// Readings of growth that are compared with those before. With readings of ten seconds, this is a minute.
 const RECENT: usize = 6;
@@ -24,7 +23,7 @@ const CONFIDENCE: f64 = 0.999;
 const MAX_DIGESTS: usize = 10_000;
 
 /// The most plans in a minute, and at once.
-pub const PLANS_PER_MINUTE: u32 = 6;
+const PLANS_PER_MINUTE: u32 = 6;
 
 /// What an example without EXPLAIN counts as: there are up to 60 in a minute.
 const UNEXPLAINED: f64 = 0.1;
@@ -40,6 +39,17 @@ const SYSTEM_SCHEMAS: [&str; 5] = [
     "sys",
     "tare",
 ];
+
+/// Of which statements plans are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlanMode {
+    /// Of none
+    Off,
+    /// Once of each
+    New,
+    /// Once of each, and when its time per call changes
+    Changed,
+}
 
 /// The default schema, and the digest.
 pub type DigestKey = (Option<String>, String);
@@ -206,14 +216,10 @@ fn may_have_plan(text: &Text) -> bool {
     is_explainable && !is_of_system
 }
 
-/// How long no plan is read after one took too long.
-pub const PAUSE_AFTER_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// How long a server is left alone that cannot be reached.
-pub const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn row(name: &str, calls: u64, us_per_call: u64) -> GrowthRow {

@@ -11,30 +11,26 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tare_history::{GrowthRow, Plan, PlanReader, PlanReading, PlanReason, Text};
+use tare_history::{GrowthRow, PlanReader, PlanReading, PlanReason, Text};
 use tare_reader::Segment;
 
 use crate::observe::{ObservedServer, Product};
 use crate::ps::process;
 use crate::sql::Target;
-use due::{DigestKey, DueDigests, PAUSE_AFTER_FAILURE, PAUSE_AFTER_TIMEOUT};
+pub use due::PlanMode;
+use due::{DigestKey, DueDigests};
 use read::{ExampleReader, Outcome};
 
 /// No plan is requested while more sessions run a statement.
 const MAX_ACTIVE_SESSIONS: usize = 32;
 
-/// Of which statements plans are recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum PlanMode {
-    /// Of none
-    Off,
-    /// Once of each
-    New,
-    /// Once of each, and when its time per call changes
-    Changed,
-}
+/// How long no plan is read after one took too long.
+const PAUSE_AFTER_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a server is left alone that cannot be reached.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 
 /// A digest whose plan is requested.
 struct Request {
@@ -169,21 +165,5 @@ impl PlanReader for PlanThread {
             self.is_busy = self.requests.try_send(Request { key, reason }).is_ok();
         }
         reading
-    }
-}
-
-/// A plan without an answer of EXPLAIN yet.
-fn empty_plan(key: &DigestKey, reason: PlanReason, example: Option<String>) -> Plan {
-    Plan {
-        at: std::time::SystemTime::now(),
-        schema: key.0.clone(),
-        digest: key.1.clone(),
-        reason,
-        example,
-        problem: None,
-        plan: None,
-        shape: None,
-        full_scans: Vec::new(),
-        indexes: Vec::new(),
     }
 }

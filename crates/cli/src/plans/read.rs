@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tare_history::{Plan, PlanReason, PlanTree};
 use tare_reader::Segment;
 
 use super::check::{Explainable, check, possible_tables};
 use super::due::DigestKey;
-use super::empty_plan;
 use super::mask::{mask_literals, mask_plan};
 use crate::observe::{self, connect_to_listener, explain_refusal_in, sql_literal, text};
 use crate::sql::{Answer, Local, SqlError, SqlSession, Target};
@@ -375,6 +374,22 @@ impl ExampleReader {
             max_text_bytes: max_text_bytes.filter(|bytes| *bytes > 0).unwrap_or(1024),
         });
         Ok(())
+    }
+}
+
+/// A plan without an answer of EXPLAIN yet.
+fn empty_plan(key: &DigestKey, reason: PlanReason, example: Option<String>) -> Plan {
+    Plan {
+        at: SystemTime::now(),
+        schema: key.0.clone(),
+        digest: key.1.clone(),
+        reason,
+        example,
+        problem: None,
+        plan: None,
+        shape: None,
+        full_scans: Vec::new(),
+        indexes: Vec::new(),
     }
 }
 

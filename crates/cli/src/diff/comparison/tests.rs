@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use fastrand::Rng;
 
 use super::super::locks::Blocking;
-use super::super::statistics::MAX_BATCHES;
 use super::super::window::Window;
 use super::*;
+use crate::statistics::MAX_BATCHES;
 
 /// Readings of growth in an hour, which are more than batches.
 const READINGS: usize = 120;
