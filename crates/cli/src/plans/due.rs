@@ -16,6 +16,10 @@ const MAX_BEFORE: usize = 24;
 /// The fewest calls in each of both for an interval.
 const MIN_CALLS: f64 = 30.0;
 
+/// The least change, as a difference of logarithms: about 10 %. The interval must be beyond it, because a server's speed
+/// varies by so much without another plan.
+const MIN_CHANGE: f64 = 0.1;
+
 /// The confidence of the interval. There are many digests, and each is compared again and again.
 const CONFIDENCE: f64 = 0.999;
 
@@ -62,6 +66,8 @@ struct Digest {
     /// Seconds since the last plan.
     seconds: f64,
     has_plan: bool,
+    /// Whether the last reading showed another time per call.
+    has_changed: bool,
     tries: u32,
     /// No plan is read any more.
     is_given_up: bool,
@@ -75,29 +81,30 @@ impl Digest {
             self.readings.pop_front();
         }
     }
+}
 
-    /// Whether the recent time per call differs from that before by more than chance.
-    fn has_changed(&self) -> bool {
-        let readings: Vec<_> = self.readings.iter().copied().collect();
-        let Some(split) = readings.len().checked_sub(RECENT) else {
-            return false;
-        };
-        let (before, recent) = readings.split_at(split);
-        let calls = |part: &[(f64, f64)]| part.iter().map(|(_, calls)| calls).sum::<f64>();
-        if calls(before) < MIN_CALLS || calls(recent) < MIN_CALLS {
-            return false;
-        }
-        Change::relative(before, recent).is_some_and(|change| {
-            let (low, high) = change.interval(CONFIDENCE);
-            low > 0.0 || high < 0.0
-        })
+/// Whether the time per call of the last readings differs from that before, by more than chance and [`MIN_CHANGE`].
+fn is_changed(readings: &[(f64, f64)]) -> bool {
+    let Some(split) = readings.len().checked_sub(RECENT) else {
+        return false;
+    };
+    let (before, recent) = readings.split_at(split);
+    let calls = |part: &[(f64, f64)]| part.iter().map(|(_, calls)| calls).sum::<f64>();
+    if calls(before) < MIN_CALLS || calls(recent) < MIN_CALLS {
+        return false;
     }
+    Change::relative(before, recent).is_some_and(|change| {
+        let (low, high) = change.interval(CONFIDENCE);
+        low > MIN_CHANGE || high < -MIN_CHANGE
+    })
 }
 
 /// Follows all digests.
 pub struct DueDigests {
     mode: PlanMode,
     digests: HashMap<DigestKey, Digest>,
+    /// Whether one may be due. If none was, none is until the next reading.
+    may_be_due: bool,
     allowed: f64,
     counted: Instant,
 }
@@ -108,6 +115,7 @@ impl DueDigests {
         Self {
             mode,
             digests: HashMap::new(),
+            may_be_due: false,
             allowed: PLANS_PER_MINUTE.into(),
             counted: now,
         }
@@ -133,9 +141,15 @@ impl DueDigests {
             let key = (row.schema.clone(), row.name.clone());
             if self.digests.len() < MAX_DIGESTS || self.digests.contains_key(&key) {
                 let digest = self.digests.entry(key).or_default();
+                if digest.is_given_up {
+                    continue;
+                }
                 digest.add(ps as f64 * 1e-12, calls as f64);
+                let is_followed = self.mode == PlanMode::Changed && digest.has_plan;
+                digest.has_changed = is_followed && is_changed(digest.readings.make_contiguous());
             }
         }
+        self.may_be_due = true;
     }
 
     /// Takes the digest whose plan should be read next, and why. `None` if none is due, or there were enough lately.
@@ -144,7 +158,7 @@ impl DueDigests {
         let elapsed = now.duration_since(self.counted).as_secs_f64();
         self.allowed = (self.allowed + elapsed * rate / 60.0).min(rate);
         self.counted = now;
-        if self.allowed < 1.0 {
+        if self.allowed < 1.0 || !self.may_be_due {
             return None;
         }
         let due = self.digests.iter().filter_map(|(key, digest)| {
@@ -152,16 +166,14 @@ impl DueDigests {
                 digest if digest.is_given_up => return None,
                 // It has been called since the last try.
                 digest if !digest.has_plan => (digest.seconds > 0.0).then_some(PlanReason::New)?,
-                digest => {
-                    let is_due = self.mode == PlanMode::Changed && digest.has_changed();
-                    is_due.then_some(PlanReason::Changed)?
-                }
+                digest => digest.has_changed.then_some(PlanReason::Changed)?,
             };
             Some((key, digest.seconds, reason))
         });
         // A change is what a reader looks for. Of equals, the one that takes most time.
         let rank = |reason| reason == PlanReason::Changed;
         let first = due.max_by(|a, b| rank(a.2).cmp(&rank(b.2)).then(a.1.total_cmp(&b.1)));
+        self.may_be_due = first.is_some();
         let (key, _, reason) = first?;
         let key = key.clone();
         self.allowed -= 1.0;
@@ -181,6 +193,7 @@ impl DueDigests {
             digest.readings.drain(..old);
             digest.seconds = 0.0;
             digest.has_plan = true;
+            digest.has_changed = false;
             digest.tries = 0;
             digest.is_given_up = !is_explainable;
         }
@@ -196,7 +209,8 @@ impl DueDigests {
     }
 }
 
-/// Whether a digest may have a plan of tables of an application.
+/// Whether a digest may have a plan of tables of an application. Its text may be cut anywhere, so this reads words only.
+/// It keeps COMMIT, SET and the like out of the table; whether EXPLAIN may be sent, [`super::check`] decides.
 fn may_have_plan(text: &Text) -> bool {
     let schema = text.schema.as_deref().unwrap_or_default().to_lowercase();
     let normalized = text.text.to_lowercase();
@@ -346,6 +360,23 @@ mod tests {
             assert_eq!(taken(&mut only_new, now), None);
         }
         assert!((1..=3).contains(&changes), "{changes}");
+    }
+
+    #[test]
+    fn a_small_change_is_none() {
+        let now = Instant::now();
+        let mut due = DueDigests::new(PlanMode::Changed, now);
+        // It never varies, so that its interval is a point.
+        let mut reasons = |us_per_call| {
+            let readings = (0..30).filter_map(|_| {
+                due.observe(&[row("a", 100, us_per_call)]);
+                taken(&mut due, now).map(|(_, reason)| reason)
+            });
+            readings.collect::<Vec<_>>()
+        };
+        assert_eq!(reasons(100), [PlanReason::New]);
+        assert_eq!(reasons(109), []);
+        assert!(reasons(140).contains(&PlanReason::Changed));
     }
 
     #[test]
