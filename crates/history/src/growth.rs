@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use tare_mysql::schema::is_system_schema;
+
 use crate::query::{Query, QueryError};
 
 /// Numbers of a row, in the order of table `growth`: count, time, lock time (picoseconds), errors,
@@ -100,9 +102,6 @@ pub struct Text {
     pub text: String,
 }
 
-/// Schemas whose indexes are not an application's.
-const SYSTEM_SCHEMAS: [&str; 4] = ["performance_schema", "information_schema", "mysql", "sys"];
-
 /// An index that the server has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexName {
@@ -188,7 +187,7 @@ impl Growth {
 
     /// Adds an index whose row was not read before, unless it is of a table of the server itself.
     fn add_index(&mut self, schema: Option<&String>, name: &str) {
-        if schema.is_some_and(|schema| SYSTEM_SCHEMAS.contains(&schema.as_str())) {
+        if schema.is_some_and(|schema| is_system_schema(schema)) {
             return;
         }
         if (self.last).contains_key(&("index", schema.cloned(), name.to_owned())) {

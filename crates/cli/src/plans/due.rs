@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 use tare_history::{GrowthRow, PlanReason, Text};
+use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
 
 use crate::statistics::Change;
 
@@ -34,15 +35,6 @@ const UNEXPLAINED: f64 = 0.1;
 
 /// How often the text of a digest is requested before it is given up.
 const MAX_TRIES: u32 = 3;
-
-/// Schemas whose tables are not an application's.
-const SYSTEM_SCHEMAS: [&str; 5] = [
-    "performance_schema",
-    "information_schema",
-    "mysql",
-    "sys",
-    "tare",
-];
 
 /// Of which statements plans are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -212,13 +204,11 @@ impl DueDigests {
 /// Whether a digest may have a plan of tables of an application. Its text may be cut anywhere, so this reads words only.
 /// It keeps COMMIT, SET and the like out of the table; whether EXPLAIN may be sent, [`super::check`] decides.
 fn may_have_plan(text: &Text) -> bool {
-    let schema = text.schema.as_deref().unwrap_or_default().to_lowercase();
     let normalized = text.text.to_lowercase();
-    let is_of_system = SYSTEM_SCHEMAS.iter().any(|name| {
-        schema == *name
-            || normalized.contains(&format!("`{name}` ."))
-            || normalized.contains(&format!(" {name} ."))
+    let names_system_schema = SYSTEM_SCHEMAS.iter().any(|name| {
+        normalized.contains(&format!("`{name}` .")) || normalized.contains(&format!(" {name} ."))
     });
+    let is_of_system = names_system_schema || text.schema.as_deref().is_some_and(is_system_schema);
     let mut words = normalized.split(|c: char| !c.is_ascii_alphanumeric());
     let has = |word: &str| normalized.split_whitespace().any(|one| one == word);
     let is_explainable = match words.find(|word| !word.is_empty()) {
