@@ -13,7 +13,7 @@ const KILL_DENIED: u16 = 1095;
 
 /// The message of an error; if a right is missing, with the statement that grants it. MySQL's message does not name the
 /// schema of a table: it is `schema`, or else performance_schema.
-pub fn explain_refusal_in(errno: u16, message: &str, schema: Option<&str>) -> String {
+pub fn explain_refusal(errno: u16, message: &str, schema: Option<&str>) -> String {
     match missing_grant(errno, message, schema) {
         Some(grant) => format!("{message}: {grant} gives the right"),
         None => message.to_owned(),
@@ -89,14 +89,14 @@ mod tests {
             ),
         ] {
             assert_eq!(missing_grant(errno, message, None).as_deref(), Some(grant));
-            let explained = explain_refusal_in(errno, message, None);
+            let explained = explain_refusal(errno, message, None);
             assert!(explained.starts_with(message) && explained.contains(grant));
         }
         let denied = "SELECT command denied to user 'u'@'h' for table 'orders'";
-        let explained = explain_refusal_in(1142, denied, Some("shop"));
+        let explained = explain_refusal(1142, denied, Some("shop"));
         assert!(explained.contains("GRANT SELECT ON shop.* TO 'u'@'h'"));
         for (errno, message) in [(1146, "no such table"), (1142, "denied")] {
-            assert_eq!(explain_refusal_in(errno, message, None), message);
+            assert_eq!(explain_refusal(errno, message, None), message);
         }
     }
 }

@@ -36,7 +36,7 @@ pub use about::{About, Product};
 pub use listener::connect_to_listener;
 use tare_client::SessionKind;
 
-pub use self::grant::explain_refusal_in;
+pub use self::grant::explain_refusal;
 #[cfg(feature = "tools")]
 use self::innodb::InnodbReader;
 use crate::exit::{FAILED, Failure};
@@ -156,7 +156,7 @@ fn answer(session: &mut SqlSession, sql: &str) -> Result<Rows, QueryError> {
         }),
         Err(error) if is_lost(error.errno()) => Err(QueryError::Lost(error.to_string())),
         Err(error) => {
-            let why = explain_refusal_in(error.errno(), &error.to_string(), None);
+            let why = explain_refusal(error.errno(), &error.to_string(), None);
             Err(QueryError::Refused(why))
         }
     }

@@ -10,7 +10,7 @@ use tare_reader::Segment;
 use super::check::{Explainable, check, possible_tables};
 use super::due::DigestKey;
 use super::mask::{mask_literals, mask_plan};
-use crate::observe::{self, connect_to_listener, explain_refusal_in, sql_literal, text};
+use crate::observe::{self, connect_to_listener, explain_refusal, sql_literal, text};
 use crate::sql::{Answer, Local, SqlError, SqlSession, Target};
 
 /// How long the server may take to answer. Then the connection is killed. The server's own limits are shorter.
@@ -203,7 +203,7 @@ impl ExampleReader {
                 }
                 Err(error) => {
                     self.without.insert(table);
-                    refusal = Some(explain_refusal_in(error.errno(), &error.to_string(), None));
+                    refusal = Some(explain_refusal(error.errno(), &error.to_string(), None));
                 }
             }
         }
@@ -315,7 +315,7 @@ impl ExampleReader {
             )),
             errno => {
                 let schema = if schema.is_empty() { "*" } else { schema };
-                let why = explain_refusal_in(errno, &error.to_string(), Some(schema));
+                let why = explain_refusal(errno, &error.to_string(), Some(schema));
                 Err(PlanError::Refused(why))
             }
         }
