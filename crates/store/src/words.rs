@@ -39,7 +39,7 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
         }
         ffi::SQLITE_CONSTRAINT_CHECK => {
             let name = message.split_once(": ").map_or(message, |(_, name)| name);
-            // A constraint for strict mode: see `tables::sqlite`.
+            // The constraint of a column's type: see `tables::sqlite`.
             if let Some((code, column)) = name.strip_prefix("tare:").and_then(|n| n.split_once(':'))
             {
                 return match code {

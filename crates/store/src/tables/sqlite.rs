@@ -146,8 +146,8 @@ impl IndexToSqlite for IndexDef {
     }
 }
 
-/// The condition on a column's values in strict mode, which SQLite checks as a constraint, and the error that
-/// a violation is.
+/// The condition on a column's values, which SQLite checks as a constraint in every mode, and the error that a
+/// violation is. Without strict mode, values are made to fit before they are stored.
 fn value_check(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
     let name = quote(&column.name);
     let kind = column.column_type.as_str();
