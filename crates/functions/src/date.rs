@@ -108,8 +108,9 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
     // A text that is read as a date whose month and day may be zero. The mode refuses the zero date.
     helper("tare_date_text", 1, 1, |ctx| {
-        let is_zero = date_parts(ctx, 0).is_some_and(|parts| parts.is_zero());
-        match is_zero && ctx.session.sql_mode().contains("NO_ZERO_DATE") {
+        let is_refused =
+            |parts: Parts| parts.is_zero() && !DateMode::of(&ctx.session.sql_mode()).allows(&parts);
+        match date_parts(ctx, 0).is_some_and(is_refused) {
             true => Ok(Value::Null),
             false => ctx.argument(0),
         }
