@@ -1,6 +1,6 @@
 //! Of which digests a plan is due: those without one, and those whose time per call changed.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::time::Instant;
 
 use tare_history::{GrowthRow, PlanReason, Text};
@@ -54,7 +54,7 @@ pub type DigestKey = (Option<String>, String);
 #[derive(Default)]
 struct Digest {
     /// Seconds and calls of each reading in which it was called, since the last plan.
-    readings: VecDeque<(f64, f64)>,
+    readings: Vec<(f64, f64)>,
     /// Seconds since the last plan.
     seconds: f64,
     has_plan: bool,
@@ -68,9 +68,9 @@ struct Digest {
 impl Digest {
     fn add(&mut self, seconds: f64, calls: f64) {
         self.seconds += seconds;
-        self.readings.push_back((seconds, calls));
+        self.readings.push((seconds, calls));
         if self.readings.len() > MAX_BEFORE + RECENT {
-            self.readings.pop_front();
+            self.readings.remove(0);
         }
     }
 }
@@ -138,7 +138,7 @@ impl DueDigests {
                 }
                 digest.add(ps as f64 * 1e-12, calls as f64);
                 let is_followed = self.mode == PlanMode::Changed && digest.has_plan;
-                digest.has_changed = is_followed && is_changed(digest.readings.make_contiguous());
+                digest.has_changed = is_followed && is_changed(&digest.readings);
             }
         }
         self.may_be_due = true;
