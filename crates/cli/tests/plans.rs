@@ -260,6 +260,26 @@ fn check_queries(server: &Server) {
     assert_eq!(names, ["by_day"], "{rows:#?}");
 }
 
+/// EXPLAIN alone calls functions, up to MySQL 8.0 and in MariaDB: those of a view, and of a subquery.
+fn check_explain_has_effects(server: &Server, admin: &mut Conn) {
+    for statement in [
+        "SELECT COUNT(*) FROM counting",
+        "SELECT * FROM orders WHERE id = (SELECT counted())",
+    ] {
+        let mut calls = || -> Option<u64> {
+            let count = admin.query_first("SELECT COUNT(*) FROM calls");
+            run(admin, &[&format!("EXPLAIN FORMAT=JSON {statement}")]);
+            count.expect("answers")
+        };
+        let (before, after) = (calls(), calls());
+        assert_eq!(
+            before < after,
+            server.version != Version::Mysql97,
+            "{statement}"
+        );
+    }
+}
+
 /// For an account that may not read the tables, the recorder prints the GRANT once.
 fn check_missing_right(server: &Server) {
     let load = Load::start(connect(server), "SELECT COUNT(*) FROM orders WHERE id < 3");
@@ -348,6 +368,7 @@ fn check_plans(version: Version, engine: Engine) {
     }
     let server = Server::start(version, engine, &[]);
     let mut admin = create_shop(&server);
+    check_explain_has_effects(&server, &mut admin);
     check_dropped_index(&server, &mut admin);
     if engine != Engine::Tare {
         check_missing_right(&server);
