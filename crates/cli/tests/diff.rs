@@ -463,11 +463,9 @@ fn check_dropped_index(target: &[&str], mut connection: Conn) {
     let orders = statement_with(&report, "MAX");
     assert_eq!(orders["seconds_per_call"]["is_changed"], true, "{orders}");
     let rows = &orders["rows_per_call"];
-    assert_eq!(
-        (&rows["before"], &rows["is_changed"]),
-        (&10.0.into(), &true.into()),
-        "{orders}"
-    );
+    // A reading may meet the statement between its count and its rows: one call of thousands, at either end.
+    let before = rows["before"].as_f64().expect("a number");
+    assert!((before - 10.0).abs() < 0.1, "{orders}");
     check_change(rows, 4_990.0);
 }
 
