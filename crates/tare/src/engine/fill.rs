@@ -1,6 +1,7 @@
 //! Initialises a new segment before anybody reads it: settings, the first rows of tables, and last its
 //! header.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use tare_layout::actor;
@@ -243,8 +244,13 @@ pub(super) fn consumers(different: &[(String, bool)]) -> Result<u32, StartError>
     Ok(bits)
 }
 
+/// The name by which the program was called, so that of a link to a program of several names. Else its
+/// file's name.
 fn program() -> String {
-    let path = std::env::current_exe().ok();
-    path.and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
+    let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
+    let called = std::env::args_os().next();
+    let called = called.and_then(|called| name(Path::new(&called)));
+    called
+        .or_else(|| name(&std::env::current_exe().ok()?))
         .unwrap_or_default()
 }
