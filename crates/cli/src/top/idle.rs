@@ -5,10 +5,10 @@ use crate::observe::{ObservedServer, QueryError, integer, sql_literal, text};
 
 const CONSUMERS: &str =
     "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN ";
-const INSTRUMENTS: &str = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND NAME LIKE ";
+const INSTRUMENTS: &str = "SELECT COUNT(*), SUM(ENABLED = 'YES') FROM performance_schema.setup_instruments WHERE NAME LIKE ";
 
-/// What is off that this page needs, and the statement that switches it on. `None` if all is on, or if
-/// this account lacks the privilege to query it. At the level `active` only one consumer makes a difference.
+/// What is off that this page needs, and the statement that switches it on, or that the server has no such
+/// instruments. `None` if all is on, or if this account lacks the privilege to query it. At the level `active` only one consumer makes a difference.
 pub fn find_disabled(
     observed: &mut ObservedServer,
     sheet: &Sheet,
@@ -43,13 +43,15 @@ fn query_disabled(
     }
     let pattern = sheet.instruments;
     let rows = observed.rows(&format!("{INSTRUMENTS}{}", sql_literal(pattern)))?;
-    let on = rows.first().and_then(|row| integer(row.first()?));
-    Ok((on == Some(0)).then(|| {
-        format!(
+    let count = |column: usize| rows.first().and_then(|row| integer(row.get(column)?));
+    Ok(match (count(0), count(1)) {
+        (Some(0), _) => Some(format!("this server has no instruments {pattern}")),
+        (_, Some(0)) => Some(format!(
             "nothing is counted: all instruments {pattern} are off: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', \
              TIMED = 'YES' WHERE NAME LIKE '{pattern}'"
-        )
-    }))
+        )),
+        _ => None,
+    })
 }
 
 /// The beginnings of this module's queries.
