@@ -10,16 +10,22 @@ use crate::query::{Query, QueryError};
 /// warnings, rows affected, sent, examined, bytes read and written. Then a value that is no sum.
 pub const SUMS: usize = 10;
 
-/// A kind of rows, and the query: schema, name, the sums, the value, and for digests the text.
+/// A kind of rows, and the query: schema, name, the sums, the value, and for digests the text. Of statements
+/// that run there is only the text: one that never ends has no row among the digests.
 struct Question {
     kind: &'static str,
     sql: &'static str,
 }
 
+/// Texts of statements that run; no kind of table `growth`.
+const RUNNING: &str = "running statement";
+
 #[rustfmt::skip] // One question, two lines.
-const QUESTIONS: [Question; 13] = [
+const QUESTIONS: [Question; 14] = [
     Question { kind: "digest", sql:
         "SELECT SCHEMA_NAME, DIGEST, COUNT_STAR, SUM_TIMER_WAIT, SUM_LOCK_TIME, SUM_ERRORS, SUM_WARNINGS, SUM_ROWS_AFFECTED, SUM_ROWS_SENT, SUM_ROWS_EXAMINED, NULL, NULL, NULL, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest" },
+    Question { kind: RUNNING, sql:
+        "SELECT CURRENT_SCHEMA, DIGEST, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, DIGEST_TEXT FROM performance_schema.events_statements_current WHERE END_EVENT_ID IS NULL AND DIGEST IS NOT NULL" },
     Question { kind: "statement", sql:
         "SELECT NULL, EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT, SUM_LOCK_TIME, SUM_ERRORS, SUM_WARNINGS, SUM_ROWS_AFFECTED, SUM_ROWS_SENT, SUM_ROWS_EXAMINED, NULL, NULL, NULL FROM performance_schema.events_statements_summary_global_by_event_name" },
     Question { kind: "user", sql:
@@ -175,8 +181,10 @@ impl Growth {
                         text,
                     });
                 }
-                if question.kind == "index" {
-                    self.add_index(schema.as_ref(), &name);
+                match question.kind {
+                    RUNNING => continue,
+                    "index" => self.add_index(schema.as_ref(), &name),
+                    _ => {}
                 }
                 grown.extend(self.row(question.kind, schema, name, (numbers, value)));
             }
