@@ -3,6 +3,8 @@
 mod client;
 mod door_install;
 mod hostile;
+#[path = "../support/live.rs"]
+mod live;
 mod memcached;
 mod postgres;
 mod postgres_statements;
@@ -14,6 +16,7 @@ mod server;
 #[path = "../support/mod.rs"]
 mod support;
 mod tls;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
