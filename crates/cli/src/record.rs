@@ -344,17 +344,8 @@ pub fn check_consumers(observed: &mut ObservedServer) -> Result<Option<String>, 
     if let Some(reason) = observed.about.explain_empty_page() {
         return Err(Failure::new(FAILED, reason));
     }
-    // At the level `active` threads store what they do, whichever other consumers are on.
-    let needed = match observe::sampling::Sampling::query(observed)?.is_active() {
-        true => "'global_instrumentation'",
-        false => {
-            "'events_statements_current', 'events_stages_current', 'events_waits_current', \
-             'global_instrumentation', 'thread_instrumentation'"
-        }
-    };
-    let off = format!(
-        "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN ({needed})"
-    );
+    let is_active = observe::sampling::Sampling::query(observed)?.is_active();
+    let off = tare_history::consumers_off_sql(is_active);
     let rows = match observed.rows(&off) {
         Ok(rows) => rows,
         // Without this privilege, sampling fails with a message.
@@ -363,14 +354,10 @@ pub fn check_consumers(observed: &mut ObservedServer) -> Result<Option<String>, 
     };
     let names: Vec<_> = (rows.iter())
         .filter_map(|row| observe::text(row.first()?))
-        .map(|name| format!("'{name}'"))
         .collect();
     Ok((!names.is_empty()).then(|| {
-        let names = names.join(", ");
-        format!(
-            "samples are incomplete, because these consumers are off: UPDATE \
-             performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ({names})"
-        )
+        let switch_on = tare_history::consumers_on_sql(&names);
+        format!("samples are incomplete, because these consumers are off: {switch_on}")
     }))
 }
 

@@ -341,6 +341,10 @@ fn the_page_draws_filters_selects_and_escapes_all_text() {
             .is_some_and(|tree| tree.contains("has the lock") && tree.contains("INSERT")),
         "{tree}"
     );
+    // Who has waited for a second is above the curve. The time before the first sample is a gap.
+    let first = "document.querySelector('#overview').firstElementChild.id";
+    page.wait_until(&format!("{first} === 'blocking'"));
+    page.wait_until("document.querySelector('#legend .gap') !== null");
     page.wait_until("document.querySelector('#cost').textContent.includes('of one CPU')");
     take_picture(&mut page, "live.png", (1280, 1000), false);
 
@@ -360,7 +364,7 @@ fn the_page_draws_filters_selects_and_escapes_all_text() {
     );
     page.click("document.querySelector('#filters button')");
     page.wait_until(&format!("{sql}.length >= 2"));
-    page.click("[...document.querySelectorAll('#legend button')].find((one) => one.textContent === 'Lock')");
+    page.click("[...document.querySelectorAll('#legend button')].find((one) => one.textContent === 'Metadata lock')");
     page.wait_until(&format!("{sql}.length === 1"));
     page.evaluate("history.back()");
     page.wait_until(&format!("{sql}.length >= 2"));
@@ -411,9 +415,24 @@ fn the_page_draws_filters_selects_and_escapes_all_text() {
     assert_eq!(page.evaluate("document.title"), "Tare live");
     let elements = page.evaluate("[document.scripts.length, document.images.length]");
     assert_eq!(elements, serde_json::json!([2, 0]));
-    assert_eq!(page.complaints, Vec::<String>::new());
 
+    // What is switched off has a banner with the statement that switches it on.
+    let banner = "document.querySelector('#notices code')";
+    assert_eq!(page.evaluate(banner), Value::Null);
+    holder
+        .query_drop("UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'events_waits_current'")
+        .expect("off");
+    page.wait_until(&format!("{banner} !== null"));
+    let statement = page.evaluate(&format!("{banner}.textContent"));
+    holder
+        .query_drop(statement.as_str().expect("a statement"))
+        .expect("on");
+    page.wait_until(&format!("{banner} === null"));
+
+    // Once nobody waits, the tree is below the curve.
     holder.query_drop("COMMIT").expect("commits");
+    page.wait_until(&format!("{first} === 'curve-section'"));
+    assert_eq!(page.complaints, Vec::<String>::new());
     drop(server);
     for thread in threads {
         thread.join().expect("ends");

@@ -11,6 +11,7 @@
 
 mod batch;
 mod blocks;
+mod consumers;
 mod error;
 mod exact;
 mod growth;
@@ -42,6 +43,7 @@ pub use batch::Value;
 pub use blocks::{
     Block, Deadlock, DeadlockTransaction, Holder, HolderState, LockKind, LockReading, Party,
 };
+pub use consumers::{consumers_off_sql, consumers_on_sql};
 pub use error::Error;
 pub use exact::{Condition, Due, ExactRule, ExactWindows, ManualWindow, Metric};
 pub use growth::{GrowthRow, SUMS, Text, Total};

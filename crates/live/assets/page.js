@@ -131,6 +131,7 @@ function draw(statement, server) {
   }
   element("live").setAttribute("aria-pressed", String(view.from === null));
   element("view").textContent = `${clock(state.from)} to ${clock(state.to)}`;
+  drawNotices();
   drawCompare();
   drawWindow();
   drawFilters();
@@ -152,6 +153,17 @@ function draw(statement, server) {
   element("curve-title").textContent = state.title;
   const tops = state.lists.map((name) => ranking(name, state.tops[name] || [], state.sampled));
   preserveFocus(() => element("tops").replaceChildren(...tops));
+}
+
+// What is switched off, and the statement that switches it on. Not drawn again while it is the same, so that a
+// selection of the statement stays.
+let noticesDrawn = "";
+function drawNotices() {
+  const drawn = JSON.stringify(state.notices);
+  if (drawn === noticesDrawn) return;
+  noticesDrawn = drawn;
+  element("notices").replaceChildren(...state.notices.map(({ sentence, statement }) =>
+    create("li", {}, sentence, create("code", {}, statement))));
 }
 
 // The link to a comparison of the visible range with the same length before it.
@@ -237,7 +249,7 @@ function ranking(name, rows, sampled) {
   return section;
 }
 
-function drawLegend(above) {
+function drawLegend(above, hasGaps) {
   const sums = state.curve.classes.map((values) => values.some((value) => value > 0));
   const entries = state.classes.flatMap((name, at) => {
     if (!sums[at]) return [];
@@ -254,9 +266,43 @@ function drawLegend(above) {
     const words = `${state.cpus} CPUs${above ? " (above the picture)" : ""}`;
     entries.push(create("li", {}, create("span", { className: "swatch cpus" }), words));
   }
+  if (hasGaps) entries.push(create("li", {}, create("span", { className: "swatch gap" }), "no samples"));
   preserveFocus(() => element("legend").replaceChildren(...entries));
 }
 
+// The ranges without samples, in seconds since 1970.
+function gapsOf(times, values, step) {
+  const gaps = [];
+  values.forEach((value, at) => {
+    if (value !== null) return;
+    const [from, to] = [times[at] / 1000, (times[at] + step) / 1000];
+    const last = gaps[gaps.length - 1];
+    if (last && last[1] === from) last[1] = to;
+    else gaps.push([from, to]);
+  });
+  return gaps;
+}
+
+// Hatches ranges of a plot, in the colour of gaps.
+function hatch(u, ranges) {
+  const { left, top, width, height } = u.bbox;
+  const { ctx } = u;
+  const tile = create("canvas", { width: 8, height: 8 });
+  const line = tile.getContext("2d");
+  line.strokeStyle = colour("--gap");
+  line.lineWidth = 2;
+  for (const x of [-8, 0, 8]) { line.moveTo(x, 8); line.lineTo(x + 8, 0); }
+  line.stroke();
+  ctx.save();
+  ctx.fillStyle = ctx.createPattern(tile, "repeat");
+  for (const [from, to] of ranges) {
+    const [x, end] = [from, to].map((at) => Math.min(left + width, Math.max(left, u.valToPos(at, "x", true))));
+    ctx.fillRect(x, top, end - x, height);
+  }
+  ctx.restore();
+}
+
+let curveGaps = []; // of the plot
 function drawCurve() {
   const { times, classes } = state.curve;
   // Sums from below; the highest is drawn first, and the lower ones over it.
@@ -264,12 +310,14 @@ function drawCurve() {
   classes.forEach((values, at) => sums.push(values.map((value, i) => (value === null ? null : value + (at ? sums[at - 1][i] || 0 : 0)))));
   const most = sums[sums.length - 1].reduce((most, value) => Math.max(most, value || 0), 0);
   const above = state.cpus && most < state.cpus / 4;
-  drawLegend(above);
+  const gaps = gapsOf(times, classes[0], state.curve.step);
+  drawLegend(above, gaps.length > 0);
   const seconds = times.map((ms) => ms / 1000);
   const data = [seconds, ...sums.slice().reverse(), seconds.map(() => (above || !state.cpus ? null : state.cpus))];
   const host = element("curve");
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const size = { width: host.clientWidth, height: host.clientHeight };
+  curveGaps = gaps;
   if (plot && plot.tare === `${dark} ${size.width} ${size.height}`) {
     plot.setData(data, false);
     plot.setScale("x", { min: state.from / 1000, max: state.to / 1000 });
@@ -291,6 +339,7 @@ function drawCurve() {
     axes: [{ ...axis, space: 70, values: (u, marks) => marks.map((at) => clock(at * 1000)) }, { ...axis, size: 46 }],
     series: [{}, ...series, { label: "CPUs", stroke: colour("--alarm"), dash: [6, 4], width: 2, points: { show: false } }],
     hooks: {
+      drawAxes: [(u) => hatch(u, curveGaps)],
       setSelect: [(u) => {
         const { left, width } = u.select;
         if (width < 4) return;
@@ -308,11 +357,30 @@ function drawCurve() {
 
 const scale = (most, above) => Math.max(most, above ? 0 : state.cpus || 0, 0.1) * 1.1;
 
+// Whether somebody has waited longer than a second: in a selected time, or now.
+const URGENT_WAIT_NS = 1e9;
+const NOW_MS = 5000;
+function isUrgent(at, rows) {
+  const isNow = view.from !== null || at >= state.to - NOW_MS;
+  return isNow && rows.some((row) => row.wait_ns > URGENT_WAIT_NS && (row.blocker || row.is_unknown));
+}
+
+// An urgent tree is above the curve.
+function placeBlocking(at, rows) {
+  const [blocking, curve, overview] = ["blocking", "curve-section", "overview"].map(element);
+  const urgent = rows.length > 0 && isUrgent(at, rows);
+  blocking.classList.toggle("urgent", urgent);
+  const isAbove = overview.firstElementChild === blocking;
+  if (urgent !== isAbove) overview.insertBefore(blocking, urgent ? curve : curve.nextElementSibling);
+}
+
 function drawBlocking() {
   const { at, rows } = state.blocking;
   element("blocking").hidden = !rows.length;
+  placeBlocking(at, rows);
   if (!rows.length) return;
-  element("blocking-at").textContent = `At ${clock(at)}, the last moment of this time at which a session was blocked:`;
+  const now = isUrgent(at, rows) && view.from === null;
+  element("blocking-at").textContent = now ? `At ${clock(at)}:` : `At ${clock(at)}, the last moment of this time at which a session was blocked:`;
   const byThread = new Map(rows.map((row) => [row.thread, row]));
   const waiting = new Map();
   for (const row of rows) if (row.blocker) waiting.set(row.blocker, [...(waiting.get(row.blocker) || []), row.thread]);

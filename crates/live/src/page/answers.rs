@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tare_history::{Answer, ManualWindow};
 
 use super::class::CLASSES;
-use super::timeline::{Curve, DIMENSIONS, Filter, Row, Top};
+use super::timeline::{Curve, DIMENSIONS, Filter, MIN_MOMENTS, Row, Top};
 use super::watch::PageData;
 use super::windows::WindowStatus;
 
@@ -44,7 +44,8 @@ fn lists(data: &PageData, has_rows: impl Fn(&str) -> bool) -> &'static [&'static
 /// The state of the page for a range of time.
 pub fn state(data: &PageData, filter: &Filter) -> Value {
     let timeline = &data.timeline;
-    let step = step(filter.to - filter.from);
+    let of_moment = timeline.seconds_of_moment(filter.from, filter.to);
+    let step = step(filter.to - filter.from, of_moment.unwrap_or(0.0));
     let tops = DIMENSIONS.iter().enumerate().map(|(at, name)| {
         let top = timeline.top(filter, at, MAX_TOP);
         let rows: Vec<Value> = top.iter().map(|top| of_top(data, at, top)).collect();
@@ -58,6 +59,9 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
         "target": data.target.as_ref().map(|target| &target.name),
         "has_comparisons": data.has_comparisons,
         "window": data.window.as_ref().map(of_window),
+        "notices": data.notices.iter().map(|notice| json!({
+            "sentence": notice.sentence, "statement": notice.statement,
+        })).collect::<Vec<_>>(),
         "error": data.target.as_ref().and_then(|target| target.error.as_ref()),
         "span": timeline.span(),
         "from": filter.from,
@@ -77,10 +81,13 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
     })
 }
 
-/// The shortest step in milliseconds with at most `MAX_POINTS` points; multiples of a day beyond the
-/// list.
-fn step(length: i64) -> i64 {
-    let is_enough = |seconds: &&i64| length / (**seconds * 1000) <= MAX_POINTS;
+/// The shortest step in milliseconds with at most `MAX_POINTS` points and on average at least `MIN_MOMENTS` moments,
+/// which represent so many seconds each; multiples of a day beyond the list.
+fn step(length: i64, seconds_of_moment: f64) -> i64 {
+    // Nearly: the seconds that moments represent are rounded.
+    let least = 0.99 * seconds_of_moment * MIN_MOMENTS as f64;
+    let is_enough =
+        |seconds: &&i64| length / (**seconds * 1000) <= MAX_POINTS && **seconds as f64 >= least;
     let seconds = STEPS.iter().find(is_enough).copied();
     let day = STEPS[STEPS.len() - 1];
     seconds.unwrap_or_else(|| day * (length / (day * 1000) / MAX_POINTS + 1)) * 1000
@@ -208,12 +215,13 @@ mod tests {
 
     #[test]
     fn steps_limit_the_points_and_only_digests_are_queried() {
-        assert_eq!(step(300_000), 1000);
-        assert_eq!(step(301_000), 2000);
-        assert_eq!(step(3_600_000), 15_000);
-        assert_eq!(step(300 * 86_400_000), 86_400_000);
+        assert_eq!(step(300_000, 0.1), 1000);
+        assert_eq!(step(301_000, 0.1), 2000);
+        assert_eq!(step(300_000, 1.0), 5000, "five moments");
+        assert_eq!(step(3_600_000, 0.1), 15_000);
+        assert_eq!(step(300 * 86_400_000, 0.1), 86_400_000);
         let most = 1 << 50;
-        assert!(most / step(most) <= MAX_POINTS);
+        assert!(most / step(most, 0.1) <= MAX_POINTS);
         assert!(is_digest("0123456789abcdef0123456789abcdef"));
         assert!(!is_digest("0123456789abcdef0123456789abcde'"));
         assert!(!is_digest(""));

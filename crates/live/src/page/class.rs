@@ -2,46 +2,73 @@
 
 use tare_history::{ROW_LOCK_WAIT, Sample, State};
 
-/// What sessions do, as the page names it: waits by class, and states without a wait.
-pub const CLASSES: [&str; 11] = [
+/// What sessions do, as the page names it: states without a wait, and waits by class.
+pub const CLASSES: [&str; 9] = [
     "CPU",
-    "Table I/O",
+    "Waiting for a CPU",
+    "Row lock",
+    "Metadata lock",
     "File I/O",
     "Network",
-    "Lock",
-    "Row lock",
-    "Synch",
+    "Commit",
     "Other",
-    "Waiting for a CPU",
-    "Blocked elsewhere",
     "Unknown",
 ];
 
 /// Positions in [`CLASSES`].
 const ON_CPU: usize = 0;
+const WAITING_FOR_CPU: usize = 1;
+const ROW_LOCK: usize = 2;
+const METADATA_LOCK: usize = 3;
+const FILE: usize = 4;
+const NETWORK: usize = 5;
+const COMMIT: usize = 6;
 const OTHER: usize = 7;
-const WAITING_FOR_CPU: usize = 8;
-const BLOCKED: usize = 9;
-const UNKNOWN: usize = 10;
+const UNKNOWN: usize = 8;
+
+/// Files that a commit writes and flushes: the redo log, and the binary log of both products.
+const COMMIT_FILES: [&str; 3] = [
+    "wait/io/file/innodb/innodb_log_file",
+    "wait/io/file/sql/binlog",
+    "wait/io/file/sql/binlog_index",
+];
 
 /// The class of a sample. A thread in a wait may run: a wait for a table lasts while its row is computed.
 pub fn class(sample: &Sample) -> usize {
     match (sample.state, sample.wait.as_deref()) {
         (Some(State::OnCpu), _) => ON_CPU,
         (Some(State::WaitingForCpu), _) => WAITING_FOR_CPU,
-        (Some(State::Blocked), _) => BLOCKED,
-        (_, Some(wait)) => class_of_wait(wait),
-        (_, None) => UNKNOWN,
+        (state, wait) => match wait.map_or(OTHER, class_of_wait) {
+            OTHER | FILE if is_commit(sample) => COMMIT,
+            OTHER if wait.is_none() && state != Some(State::Blocked) => UNKNOWN,
+            class => class,
+        },
     }
+}
+
+/// Whether a thread's transaction commits.
+fn is_commit(sample: &Sample) -> bool {
+    let statement = sample.statement.as_deref();
+    let stage = sample.stage.as_deref().map(str::to_ascii_lowercase);
+    matches!(
+        statement,
+        Some("statement/sql/commit" | "statement/sql/xa_commit")
+    ) || stage.is_some_and(|stage| stage.contains("commit") || stage.contains("semi-sync ack"))
+}
+
+/// Whether a thread neither runs nor is ready to run, so that its wait is where its time goes.
+pub fn is_off_cpu(class: usize) -> bool {
+    !matches!(class, ON_CPU | WAITING_FOR_CPU)
 }
 
 /// The name of what a sample's thread does: its wait, or why it is in none.
 pub fn wait_key(sample: &Sample, class: usize) -> String {
+    let is_blocked = sample.state == Some(State::Blocked);
     match (class, &sample.wait, &sample.system_call) {
         (ON_CPU, ..) => "(on CPU)".to_owned(),
         (WAITING_FOR_CPU, ..) => "(waiting for a CPU)".to_owned(),
-        (BLOCKED, _, Some(call)) => format!("(blocked in {call})"),
-        (BLOCKED, ..) => "(blocked elsewhere)".to_owned(),
+        (_, _, Some(call)) if is_blocked => format!("(blocked in {call})"),
+        (_, None, _) if is_blocked => "(blocked elsewhere)".to_owned(),
         (_, Some(wait), _) => wait.to_string(),
         (_, None, _) => "(unknown: on CPU or blocked)".to_owned(),
     }
@@ -49,14 +76,15 @@ pub fn wait_key(sample: &Sample, class: usize) -> String {
 
 /// The class of a wait.
 fn class_of_wait(wait: &str) -> usize {
-    const BEGINNINGS: [(&str, usize); 6] = [
-        ("wait/io/table/", 1),
-        ("wait/io/file/", 2),
-        ("wait/io/socket/", 3),
-        (ROW_LOCK_WAIT, 5),
-        ("wait/lock/", 4),
-        ("wait/synch/", 6),
+    const BEGINNINGS: [(&str, usize); 4] = [
+        (ROW_LOCK_WAIT, ROW_LOCK),
+        ("wait/lock/metadata/", METADATA_LOCK),
+        ("wait/io/file/", FILE),
+        ("wait/io/socket/", NETWORK),
     ];
+    if COMMIT_FILES.contains(&wait) {
+        return COMMIT;
+    }
     let beginning = BEGINNINGS
         .iter()
         .find(|(begins, _)| wait.starts_with(begins));
@@ -81,7 +109,7 @@ mod tests {
             (
                 Some(State::Unknown),
                 table,
-                "Table I/O",
+                "Other",
                 "wait/io/table/sql/handler",
             ),
             (Some(State::OnCpu), table, "CPU", "(on CPU)"),
@@ -92,22 +120,17 @@ mod tests {
                 "Waiting for a CPU",
                 "(waiting for a CPU)",
             ),
-            (
-                Some(State::Blocked),
-                None,
-                "Blocked elsewhere",
-                "(blocked in futex)",
-            ),
+            (Some(State::Blocked), None, "Other", "(blocked in futex)"),
             (
                 Some(State::Waiting),
                 table,
-                "Table I/O",
+                "Other",
                 "wait/io/table/sql/handler",
             ),
             (
                 None,
                 Some("wait/lock/metadata/sql/mdl"),
-                "Lock",
+                "Metadata lock",
                 "wait/lock/metadata/sql/mdl",
             ),
             (
@@ -119,8 +142,26 @@ mod tests {
             (
                 None,
                 Some("wait/synch/mutex/innodb/x"),
-                "Synch",
+                "Other",
                 "wait/synch/mutex/innodb/x",
+            ),
+            (
+                None,
+                Some("wait/io/file/innodb/innodb_data_file"),
+                "File I/O",
+                "wait/io/file/innodb/innodb_data_file",
+            ),
+            (
+                Some(State::Waiting),
+                Some("wait/io/file/sql/binlog"),
+                "Commit",
+                "wait/io/file/sql/binlog",
+            ),
+            (
+                None,
+                Some("wait/io/socket/sql/client_connection"),
+                "Network",
+                "wait/io/socket/sql/client_connection",
             ),
             (None, Some("idle"), "Other", "idle"),
         ] {
@@ -140,6 +181,31 @@ mod tests {
             state: Some(State::Blocked),
             ..Sample::default()
         };
-        assert_eq!(wait_key(&blocked, BLOCKED), "(blocked elsewhere)");
+        assert_eq!(wait_key(&blocked, OTHER), "(blocked elsewhere)");
+    }
+
+    #[test]
+    fn a_session_that_commits_waits_for_the_commit_unless_a_lock_stops_it() {
+        let of = |statement: Option<&str>, stage: Option<&str>, wait: Option<&str>, state| {
+            let sample = Sample {
+                statement: statement.map(Into::into),
+                stage: stage.map(Into::into),
+                wait: wait.map(Into::into),
+                state,
+                ..Sample::default()
+            };
+            CLASSES[class(&sample)]
+        };
+        let statement = Some("statement/sql/commit");
+        let stage = Some("stage/sql/waiting for handler commit");
+        let cond = Some("wait/synch/cond/sql/MYSQL_BIN_LOG::COND_done");
+        let mdl = Some("wait/lock/metadata/sql/mdl");
+        let blocked = Some(State::Blocked);
+        assert_eq!(of(statement, None, None, blocked), "Commit");
+        assert_eq!(of(None, stage, None, None), "Commit");
+        assert_eq!(of(None, Some("stage/sql/Commit"), cond, None), "Commit");
+        assert_eq!(of(statement, None, mdl, None), "Metadata lock");
+        assert_eq!(of(statement, stage, None, Some(State::OnCpu)), "CPU");
+        assert_eq!(of(None, None, cond, None), "Other");
     }
 }

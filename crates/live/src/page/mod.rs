@@ -4,6 +4,7 @@ mod answers;
 mod blocks;
 mod class;
 mod diff;
+mod notices;
 mod site;
 mod status;
 mod timeline;

@@ -2,12 +2,13 @@
 //! over them.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tare_history::{Moment, Sample};
 
-use super::class::{CLASSES, class, wait_key};
+use super::class::{CLASSES, class, is_off_cpu, wait_key};
 
 /// The dimensions of samples, as requests name them.
 pub const DIMENSIONS: [&str; 10] = [
@@ -19,6 +20,9 @@ const MAX_ROWS: usize = 400_000;
 
 /// The most moments: nearly three hours at ten per second.
 const MAX_MOMENTS: usize = 100_000;
+
+/// The fewest moments of an average on the curve: of one moment, it is a whole number that means little.
+pub const MIN_MOMENTS: usize = 5;
 
 /// The number of a text, from 1; 0 means none.
 type Id = u32;
@@ -84,7 +88,8 @@ impl Top {
 pub struct Curve {
     /// The starts of the steps, in milliseconds since 1970.
     pub times: Vec<i64>,
-    /// Averages by class; `None` in steps without moments.
+    /// Averages by class; `None` in steps without moments. A step with fewer than [`MIN_MOMENTS`] has the average of
+    /// itself and its neighbours.
     pub classes: Vec<Vec<Option<f64>>>,
     /// The length of a step in milliseconds.
     pub step: i64,
@@ -167,11 +172,16 @@ impl Timeline {
             true => sample.object_schema.as_deref().or(object),
             false => object,
         };
-        let table = match (class, &sample.object_schema, object) {
-            (1 | 4 | 5, Some(schema), Some(name)) if name != &**schema => {
+        let event = (sample.wait.as_deref()).filter(|_| is_off_cpu(class));
+        let is_in = |beginning: &str| event.is_some_and(|wait| wait.starts_with(beginning));
+        let (is_table, is_file) = (is_in("wait/io/table/"), is_in("wait/io/file/"));
+        let table = match (&sample.object_schema, object) {
+            (Some(schema), Some(name))
+                if (is_table || is_in("wait/lock/")) && name != &**schema =>
+            {
                 Some(format!("{schema}.{name}"))
             }
-            (1, None, Some(name)) => Some(name.to_owned()),
+            (None, Some(name)) if is_table => Some(name.to_owned()),
             _ => None,
         };
         // The best name of what the thread runs. A process that does not use Tare has only threads.
@@ -187,7 +197,7 @@ impl Timeline {
             sample.user.as_deref(),
             sample.client.as_deref(),
             sample.schema.as_deref(),
-            object.filter(|_| class == 2),
+            object.filter(|_| is_file),
             table.as_deref(),
             sample.stage.as_deref(),
             thread.filter(|_| process.is_some()),
@@ -267,12 +277,15 @@ impl Timeline {
         let steps = (filter.to.div_euclid(step) - first).max(0) as usize;
         let place = |at: i64| (at.div_euclid(step) - first) as usize;
         let mut observed = vec![0.0; steps];
+        let mut moments = vec![0; steps];
         let begin = self.moments.partition_point(|(at, _)| *at < first * step);
         for (at, seconds) in self.moments.range(begin..) {
             if let Some(observed) = observed.get_mut(place(*at)) {
                 *observed += f64::from(*seconds);
+                moments[place(*at)] += 1;
             }
         }
+        let pools = pools(&moments);
         let mut active = vec![vec![0.0; steps]; CLASSES.len()];
         let aligned = Filter {
             from: first * step,
@@ -284,9 +297,13 @@ impl Timeline {
             }
         }
         let average = |sums: Vec<f64>| {
-            let each = sums.into_iter().zip(&observed);
-            each.map(|(sum, observed)| (*observed > 0.0).then(|| sum / observed))
-                .collect()
+            let mut averages = vec![None; steps];
+            for pool in &pools {
+                let observed: f64 = observed[pool.clone()].iter().sum();
+                let sum: f64 = sums[pool.clone()].iter().sum();
+                averages[pool.clone()].fill((observed > 0.0).then(|| sum / observed));
+            }
+            averages
         };
         Curve {
             times: (0..steps as i64).map(|at| (first + at) * step).collect(),
@@ -313,6 +330,14 @@ impl Timeline {
         top
     }
 
+    /// The average seconds that a moment of a range represents; `None` if the range has no moments.
+    pub fn seconds_of_moment(&self, from: i64, to: i64) -> Option<f64> {
+        let begin = self.moments.partition_point(|(at, _)| *at < from);
+        let end = self.moments.partition_point(|(at, _)| *at < to);
+        let count = end.saturating_sub(begin);
+        (count > 0).then(|| self.observed_seconds(from, to) / count as f64)
+    }
+
     /// The sum of the seconds that the moments of a range represent.
     pub fn observed_seconds(&self, from: i64, to: i64) -> f64 {
         let begin = self.moments.partition_point(|(at, _)| *at < from);
@@ -337,6 +362,30 @@ impl Timeline {
             |row: &&Row| row.blocker != 0 || moment().any(|other| other.blocker == row.thread);
         moment().filter(is_in).copied().collect()
     }
+}
+
+/// Ranges of adjacent steps that have at least [`MIN_MOMENTS`] together, unless gaps surround them. Steps without
+/// moments are in none.
+fn pools(moments: &[usize]) -> Vec<Range<usize>> {
+    let mut pools: Vec<(Range<usize>, usize)> = Vec::new();
+    for (at, count) in moments.iter().enumerate().filter(|(_, count)| **count > 0) {
+        match pools.last_mut() {
+            Some((pool, sum)) if pool.end == at && *sum < MIN_MOMENTS => {
+                pool.end += 1;
+                *sum += count;
+            }
+            _ => pools.push((at..at + 1, *count)),
+        }
+    }
+    // The last one before a gap has no step to wait for.
+    let mut complete: Vec<Range<usize>> = Vec::new();
+    for (pool, sum) in pools {
+        match complete.last_mut() {
+            Some(last) if last.end == pool.start && sum < MIN_MOMENTS => last.end = pool.end,
+            _ => complete.push(pool),
+        }
+    }
+    complete
 }
 
 #[cfg(test)]
@@ -396,9 +445,23 @@ mod tests {
     fn a_curve_averages_active_sessions_over_moments() {
         let curve = timeline().curve(&all(), 5000);
         assert_eq!(curve.times, [0, 5000, 10_000, 15_000, 20_000, 25_000]);
-        let (cpu, lock) = (&curve.classes[0], &curve.classes[4]);
+        let (cpu, lock) = (&curve.classes[0], &curve.classes[3]);
         assert_eq!(cpu, &[None, None, Some(1.0), Some(1.0), None, None]);
         assert_eq!(lock, &[None, None, Some(0.0), Some(1.0), None, None]);
+    }
+
+    #[test]
+    fn an_average_has_five_moments_unless_gaps_surround_it() {
+        let with_gaps = pools(&[5, 4, 6, 7, 0, 2, 0, 3, 9, 1]);
+        assert_eq!(with_gaps, [0..1, 1..3, 3..4, 5..6, 7..10]);
+        // A step of one second has one moment.
+        let mut filter = all();
+        (filter.from, filter.to) = (12_000, 19_000);
+        let curve = timeline().curve(&filter, 1000);
+        let lock: Vec<_> = curve.classes[3].iter().flatten().copied().collect();
+        assert_eq!(lock, [4.0 / 7.0; 7], "of seven moments");
+        assert_eq!(timeline().seconds_of_moment(0, 30_000), Some(1.0));
+        assert_eq!(timeline().seconds_of_moment(0, 5000), None);
     }
 
     #[test]
@@ -410,7 +473,7 @@ mod tests {
         let mut filter = all();
         filter.keys = vec![(0, "b".into())];
         let tables = timeline.top(&filter, 6, 10);
-        assert_eq!((&*tables[0].key, tables[0].classes[4]), ("shop.t", 5.0));
+        assert_eq!((&*tables[0].key, tables[0].classes[3]), ("shop.t", 5.0));
         filter.keys = vec![(0, "nobody's".into())];
         assert_eq!(timeline.rows(&filter).count(), 0);
         assert_eq!(timeline.top(&all(), 0, 1).len(), 1);

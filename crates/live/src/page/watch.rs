@@ -11,6 +11,7 @@ use tare_reader::process::{cpu_seconds, resident_bytes};
 use tare_reader::{Schedule, priority};
 
 use super::blocks::{BlockRows, Deadlocks};
+use super::notices::{self, Notice};
 use super::status::StatusReadings;
 use super::timeline::{Timeline, millis};
 use super::windows::{WindowStatus, Windows};
@@ -31,6 +32,8 @@ pub struct PageData {
     pub texts: HashMap<String, String>,
     /// The cost of watching.
     pub cost: Cost,
+    /// What is switched off.
+    pub notices: Vec<Notice>,
     /// The target; `None` if the page shows only history.
     pub target: Option<TargetStatus>,
     /// Whether there is a page that compares windows of a history.
@@ -189,7 +192,9 @@ impl Watch {
             // There may be none.
             let _ = self.windows.end(&mut target);
         }
-        lock(&self.shared).window = None;
+        let mut data = lock(&self.shared);
+        data.window = None;
+        data.notices.clear();
     }
 
     /// Answers a request. The client may have gone.
@@ -338,7 +343,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Updates the cost since the last call.
+    /// Updates the cost since the last call, and what is switched off.
     fn update_cost(&mut self) -> Result<(), String> {
         let within = self.last_cost.elapsed().as_secs_f64();
         self.last_cost = Instant::now();
@@ -362,15 +367,22 @@ impl Watch {
                 Err(QueryError::Lost(why)) => return Err(why),
             }
         }
+        let notices = match &mut target.server {
+            Some(server) => notices::read(&mut **server, target.is_tare).map_err(reason)?,
+            None => Vec::new(),
+        };
         let grew = |now: Option<f64>, then: Option<f64>| Some((now? - then?).max(0.0));
         let server = grew(now.server, self.before.server).filter(|cpu| *cpu > 0.0);
         let instrumentation = grew(now.instrumentation, self.before.instrumentation);
-        lock(&self.shared).cost = Cost {
+        let mut data = lock(&self.shared);
+        data.notices = notices;
+        data.cost = Cost {
             sampling: (within > 0.0).then(|| self.took.as_secs_f64() / within),
             own: grew(now.own, self.before.own).map(|cpu| cpu / within.max(1e-3)),
             bytes: resident_bytes(std::process::id()).map(|bytes| bytes as f64),
             instrumentation: instrumentation.zip(server).map(|(cost, cpu)| cost / cpu),
         };
+        drop(data);
         self.before = now;
         self.took = Duration::ZERO;
         Ok(())
