@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tare_mysql::traceparent::TraceContext;
+
 /// The kind of lock that a session waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockKind {
@@ -49,6 +51,8 @@ pub struct Party {
     pub digest: Option<Arc<str>>,
     /// The statement's normalised text; if there is no digest, its text without passwords.
     pub text: Option<Arc<str>>,
+    /// The span of the client that sent the statement.
+    pub trace: Option<TraceContext>,
 }
 
 /// What a holder does.

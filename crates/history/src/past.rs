@@ -8,6 +8,7 @@ use std::sync::Arc;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use rustix::fs::{Mode, OFlags};
+use tare_mysql::traceparent::TraceContext;
 use tare_reader::scheduler::State;
 
 use crate::blocks::{Block, Deadlock, DeadlockTransaction, Holder, HolderState, LockKind, Party};
@@ -329,6 +330,11 @@ impl NamedRow<'_> {
         self.long(name)?.try_into().ok()
     }
 
+    fn trace(&self, prefix: &str) -> Option<TraceContext> {
+        let id = |name: &str| self.text(&format!("{prefix}{name}"));
+        TraceContext::from_ids(&id("trace_id")?, &id("span_id")?)
+    }
+
     fn block(&self) -> Option<Block> {
         let kind = self.text("kind")?;
         let party = |prefix: &str, thread_id: u64| {
@@ -340,6 +346,7 @@ impl NamedRow<'_> {
                 client: self.text(&name("client")),
                 digest: self.text(&name("digest")),
                 text: self.text(&name("text")),
+                trace: self.trace(prefix),
             }
         };
         let state = self.text("blocker_state");
@@ -408,6 +415,7 @@ impl NamedRow<'_> {
             system_call: self.text("system_call"),
             is_exact: self.long("is_exact").map(|is| is != 0),
             process_id: self.unsigned("process_id"),
+            trace: self.trace(""),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tare_mysql::secret::redact;
+use tare_mysql::traceparent::TraceContext;
 use tare_reader::Segment;
 use tare_reader::scheduler::State;
 
@@ -61,6 +62,8 @@ pub struct Sample {
     pub is_exact: Option<bool>,
     /// The thread's process, if processes without a segment are observed.
     pub process_id: Option<u64>,
+    /// The span of the client that sent the statement.
+    pub trace: Option<TraceContext>,
 }
 
 /// The text of a statement as samples have it: without passwords. MariaDB removes none itself.

@@ -110,6 +110,8 @@ pub static SAMPLES: Table = Table {
         column("system_call", Type::Text, "The system call in which it is blocked elsewhere, if known."),
         column("is_exact", Type::Long, "1 if the server counts all events exactly now, 0 if not; NULL if read by SQL."),
         column("process_id", Type::Long, "The thread's process, if it does not use Tare."),
+        column("trace_id", Type::Text, "Trace of the client that sent the statement: 32 hexadecimal digits."),
+        column("span_id", Type::Text, "The client's span: 16 hexadecimal digits."),
     ],
 };
 
@@ -188,6 +190,10 @@ pub static BLOCKS: Table = Table {
         column("blocker_state", Type::Text, "running, waiting (for a lock itself), sleeping (for its client)."),
         column("blocker_state_ns", Type::Long, "For how long it has run its statement or slept, in nanoseconds."),
         column("blocker_transaction_ns", Type::Long, "Age of its transaction, in nanoseconds; NULL if it has none, or it is unknown."),
+        column("trace_id", Type::Text, "Trace of the client whose statement waits: 32 hexadecimal digits."),
+        column("span_id", Type::Text, "The client's span: 16 hexadecimal digits."),
+        column("blocker_trace_id", Type::Text, "Trace of the client that sent the statement that the holder runs or ran last."),
+        column("blocker_span_id", Type::Text, "The client's span."),
     ],
 };
 

@@ -7,6 +7,7 @@ use tare_layout::View;
 use tare_layout::object::{LockStatus, target};
 use tare_layout::sampling::{Rule, STAGE, WAIT};
 use tare_mysql::metadata_lock::{conflicts, queues_behind};
+use tare_mysql::traceparent::TraceContext;
 use tare_reader::events::Wait;
 use tare_reader::objects::Metadata;
 use tare_reader::sessions::{Session, SessionReader};
@@ -96,6 +97,10 @@ impl SegmentSource {
 
     fn sample(&self, session: Session, is_exact: bool, blockers: &mut Blockers) -> Sample {
         let segment = self.segment();
+        let trace = [session.outer_text(), session.text()].into_iter().flatten();
+        let trace = trace
+            .filter_map(|text| TraceContext::of_statement(text))
+            .next();
         let (digest, text) = match session.digest {
             Some((hash, _)) => (Some(hash), None),
             None => (None, session.text().map(|text| cut(sampled_text(text)))),
@@ -128,6 +133,7 @@ impl SegmentSource {
             system_call: session.activity.and_then(|activity| activity.system_call),
             is_exact: Some(is_exact),
             process_id: None,
+            trace,
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use tare_mysql::traceparent::TraceContext;
 use tare_reader::scheduler::Scheduler;
 
 use crate::blocks::LockReading;
@@ -21,7 +22,7 @@ t.PROCESSLIST_COMMAND, s.EVENT_NAME, s.EVENT_ID, s.TIMER_WAIT, s.DIGEST, \
 CASE WHEN s.DIGEST IS NULL THEN LEFT(s.SQL_TEXT, 1024) END, g.EVENT_NAME, w.EVENT_NAME, w.OPERATION, \
 w.OBJECT_SCHEMA, w.OBJECT_NAME, w.TIMER_WAIT, w.EVENT_ID, ",
             $os_id,
-            " \
+            ", CASE WHEN s.SQL_TEXT LIKE '%traceparent%' THEN s.SQL_TEXT END \
 FROM performance_schema.threads t \
 LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL \
 LEFT JOIN performance_schema.events_stages_current g ON g.THREAD_ID = t.THREAD_ID AND g.END_EVENT_ID IS NULL \
@@ -98,8 +99,15 @@ impl<A: Query> Source for ServerSource<A> {
         let rows = self.query()?;
         let at = SystemTime::now();
         let mut all: Vec<(Sample, u64)> = rows.iter().filter_map(|row| sample(row)).collect();
-        // Statements and waits nest. The innermost is first, but a metadata lock wait precedes it.
-        all.dedup_by_key(|(sample, _)| sample.thread_id);
+        // Statements and waits nest. The innermost is first, but a metadata lock wait precedes it. The client's
+        // statement is the outermost.
+        all.dedup_by(|(outer, _), (inner, _)| {
+            let is_same = outer.thread_id == inner.thread_id;
+            if is_same {
+                inner.trace = outer.trace.or(inner.trace);
+            }
+            is_same
+        });
         if let Ok(scheduler) = &mut self.scheduler {
             scheduler.begin_moment();
             for (sample, os_id) in all
@@ -163,6 +171,7 @@ fn sample(row: &[Option<String>]) -> Option<(Sample, u64)> {
         object_schema: text(15),
         object: text(16),
         wait_ns: ns(17),
+        trace: text(20).and_then(|text| TraceContext::of_statement(&text)),
         ..Sample::default()
     };
     Some((sample, number(19).unwrap_or(0)))
@@ -199,6 +208,49 @@ mod tests {
             assert_eq!(text_of(sql).as_deref(), Some(expected));
         }
     }
+
+    #[test]
+    fn nested_statements_belong_to_the_trace_of_the_clients_statement() {
+        let ids = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"];
+        let traced = format!("CALL p() /*traceparent='00-{}-{}-01'*/", ids[0], ids[1]);
+        /// Answers these rows.
+        struct Rows(Answer);
+        impl Query for Rows {
+            fn query(&mut self, _: &str) -> Result<Answer, QueryError> {
+                Ok(self.0.clone())
+            }
+        }
+        let row = |thread: &str, id: &str, text: Option<&str>| {
+            let mut row = vec![None; 21];
+            (row[0], row[8]) = (Some(thread.to_owned()), Some(id.to_owned()));
+            row[20] = text.map(str::to_owned);
+            row
+        };
+        // The innermost comes first.
+        let rows = vec![
+            row("7", "12", None),
+            row("7", "11", Some(&traced)),
+            row("8", "5", None),
+            row(
+                "9",
+                "6",
+                Some("DO 'traceparent=' /*traceparent='00-0-0-0'*/"),
+            ),
+        ];
+        let pid = Err("unknown".to_owned());
+        let mut source = ServerSource::new(Rows(rows), Box::new(crate::NoRowLocks), pid);
+        let samples = source.read_moment().expect("answers").samples;
+        let read = samples
+            .iter()
+            .map(|sample| (sample.statement_id, sample.trace));
+        let mut read = read.collect::<Vec<_>>().into_iter();
+        let (inner, trace) = read.next().expect("a sample");
+        let trace = trace.expect("a trace");
+        assert_eq!(inner, Some(12));
+        assert_eq!([trace.trace_id_text(), trace.span_id_text()], ids);
+        assert_eq!(read.collect::<Vec<_>>(), [(Some(5), None), (Some(6), None)]);
+    }
+
     /// Refuses questions with a text, and answers others with a row of the calling thread.
     struct Server(Vec<&'static str>);
 
@@ -213,7 +265,7 @@ mod tests {
             // PID/task/TID.
             let thread = std::fs::read_link("/proc/thread-self").expect("this thread");
             let os_id = thread.file_name().and_then(|id| id.to_str());
-            row[19] = (!sql.contains(", NULL FROM")).then(|| os_id.expect("a number").to_owned());
+            row[19] = (!sql.contains(", NULL, CASE")).then(|| os_id.expect("a number").to_owned());
             Ok(vec![row])
         }
     }

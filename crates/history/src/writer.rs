@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use tare_mysql::traceparent::TraceContext;
 use tare_reader::scheduler::State;
 
 use crate::batch::{Batch, Value};
@@ -18,6 +19,14 @@ use crate::status::{STATUS_TABLES, ServerStatus};
 
 /// The most samples of a piece, which bounds the memory.
 const MAX_SAMPLES: usize = 50_000;
+
+/// The ids of a trace and of a span in it, as texts.
+fn trace_ids(trace: Option<TraceContext>) -> [Option<String>; 2] {
+    [
+        trace.map(|trace| trace.trace_id_text()),
+        trace.map(|trace| trace.span_id_text()),
+    ]
+}
 
 /// Writes the samples and growth of one server.
 pub struct Writer {
@@ -83,6 +92,7 @@ impl Writer {
             count(moment.is_exact.map(u64::from)),
         ]);
         for sample in &moment.samples {
+            let [trace_id, span_id] = trace_ids(sample.trace);
             self.samples.push([
                 at,
                 server,
@@ -110,6 +120,8 @@ impl Writer {
                 Value::Text(sample.system_call.as_deref()),
                 count(sample.is_exact.map(u64::from)),
                 count(sample.process_id),
+                Value::Text(trace_id.as_deref()),
+                Value::Text(span_id.as_deref()),
             ]);
         }
         Ok(())
@@ -125,6 +137,8 @@ impl Writer {
             let waiter = &block.waiter;
             let holder = block.holder.as_ref();
             let party = holder.map(|holder| &holder.party);
+            let [trace_id, span_id] = trace_ids(waiter.trace);
+            let [of_holder, span_of_holder] = trace_ids(party.and_then(|party| party.trace));
             self.blocks.push([
                 at,
                 server,
@@ -151,6 +165,10 @@ impl Writer {
                 Value::Text(holder.and_then(|holder| holder.state.map(HolderState::name))),
                 number(holder.and_then(|holder| holder.state_ns)),
                 number(holder.and_then(|holder| holder.transaction_ns)),
+                Value::Text(trace_id.as_deref()),
+                Value::Text(span_id.as_deref()),
+                Value::Text(of_holder.as_deref()),
+                Value::Text(span_of_holder.as_deref()),
             ]);
         }
     }

@@ -20,6 +20,8 @@ pub mod series;
 pub mod session;
 pub mod table;
 pub mod table_lock;
+mod tokens;
+pub mod traceparent;
 pub mod types;
 pub mod variable;
 pub mod wire;

@@ -56,6 +56,8 @@ pub struct RunningStatement {
     pub digest: (u32, u32),
     /// Its text.
     pub text: Option<Arc<str>>,
+    /// The text of the client's statement, if this one is nested in it. At the level `active` it is not recorded.
+    pub outer_text: Option<Arc<str>>,
     /// Whether its text was longer.
     pub is_cut: bool,
 }
@@ -191,6 +193,7 @@ pub(crate) fn active_statement(
         },
         digest: (0, 0),
         text: text.filter(|text| !text.is_empty()).map(Into::into),
+        outer_text: None,
         is_cut: statement.text_bytes & activity::TRUNCATED != 0,
     })
 }
@@ -236,11 +239,18 @@ fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Runn
         return None;
     }
     let digest = (words[at::DIGEST] as u32, (words[at::DIGEST] >> 32) as u32);
-    let length = at::text_bytes(words[at::TEXT_AND_PROGRAM]);
+    let text_of = |words: &[u64]| {
+        let length = at::text_bytes(words[at::TEXT_AND_PROGRAM]);
+        ring_text(view, number, words[at::TEXT_AT], length)
+    };
+    let outermost = || at::read(&view.statements(number)[0]);
+    let outer = (depth > 1).then(outermost).flatten();
+    let outer = outer.filter(|words| split(words[word::THREAD]).0 == id);
     Some(RunningStatement {
         head,
         digest,
-        text: ring_text(view, number, words[at::TEXT_AT], length),
+        text: text_of(&words),
+        outer_text: outer.and_then(|words| text_of(&words)),
         is_cut: words[at::TEXT_AND_PROGRAM] & at::TRUNCATED != 0,
     })
 }

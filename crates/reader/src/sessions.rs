@@ -63,6 +63,11 @@ impl Session {
     pub fn text(&self) -> Option<&Arc<str>> {
         self.thread.statement.as_ref()?.text.as_ref()
     }
+
+    /// The text of the client's statement, if the running one is nested in it.
+    pub fn outer_text(&self) -> Option<&Arc<str>> {
+        self.thread.statement.as_ref()?.outer_text.as_ref()
+    }
 }
 
 /// The active threads of one moment.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tare_history::{
     Block, Holder, HolderState, LockKind, LockReading, Party, ServerStatus, sampled_text,
 };
+use tare_mysql::traceparent::TraceContext;
 use tare_reader::{Segment, threads};
 
 use super::deadlocks::{Counter, DeadlockReader};
@@ -28,7 +29,8 @@ const DEADLOCKS: [&str; 2] = ["lock_deadlocks", "errors"];
 
 /// What sessions do, with the statements that they run or ran last. Nested statements and waits come first.
 const SESSIONS: &str = "SELECT t.THREAD_ID, t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_COMMAND, t.PROCESSLIST_TIME, \
-     s.DIGEST, LEFT(COALESCE(s.DIGEST_TEXT, s.SQL_TEXT, t.PROCESSLIST_INFO), 1024), CASE WHEN s.END_EVENT_ID IS NULL THEN s.TIMER_WAIT END, w.TIMER_WAIT \
+     s.DIGEST, LEFT(COALESCE(s.DIGEST_TEXT, s.SQL_TEXT, t.PROCESSLIST_INFO), 1024), CASE WHEN s.END_EVENT_ID IS NULL THEN s.TIMER_WAIT END, w.TIMER_WAIT, \
+     CASE WHEN s.SQL_TEXT LIKE '%traceparent%' THEN s.SQL_TEXT END \
      FROM performance_schema.threads AS t \
      LEFT JOIN performance_schema.events_statements_current AS s ON s.THREAD_ID = t.THREAD_ID \
      LEFT JOIN performance_schema.events_waits_current AS w ON w.THREAD_ID = t.THREAD_ID AND w.END_EVENT_ID IS NULL \
@@ -373,10 +375,11 @@ impl BlockReader {
                 continue;
             };
             let digest = word(6).map(Arc::from);
+            let trace = word(10).and_then(|text| TraceContext::of_statement(&text));
             let is_asleep = word(4).as_deref() == Some("Sleep");
             let ns = |at: usize| number(at).map(|ps| ps / 1000);
             let command_ns = number(5).map(|seconds| seconds.saturating_mul(1_000_000_000));
-            sessions.entry(thread_id).or_insert_with(|| Session {
+            let session = sessions.entry(thread_id).or_insert_with(|| Session {
                 party: Party {
                     thread_id,
                     connection_id: number(1),
@@ -384,11 +387,14 @@ impl BlockReader {
                     client: word(3).map(Arc::from),
                     text: word(7).map(|text| sampled_text(&text)),
                     digest,
+                    trace,
                 },
                 state_ns: ns(8).filter(|_| !is_asleep).or(command_ns),
                 wait_ns: ns(9),
                 is_asleep,
             });
+            // The client's statement is the last row.
+            session.party.trace = trace.or(session.party.trace);
         }
         sessions
     }

@@ -284,6 +284,7 @@ fn blocks(hour: u64) -> Option<Block> {
         client: Some("10.0.0.7".into()),
         digest: Some(digest(statement).into()),
         text: None,
+        trace: None,
     };
     let (kind, party_of_holder, state) = match hour {
         BLOCKED => (
