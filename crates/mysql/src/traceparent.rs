@@ -30,8 +30,8 @@ impl TraceContext {
     /// Reads the value of a header `traceparent`, as W3C's Trace Context defines it. `None` if it is malformed, if an
     /// id is zero, or if the version is ff.
     pub fn parse(text: &str) -> Option<Self> {
-        let known = text.get(..LENGTH)?;
-        let mut parts = known.split('-');
+        let of_version_00 = text.get(..LENGTH)?;
+        let mut parts = of_version_00.split('-');
         let mut part = |digits| hexadecimal(parts.next()?, digits);
         let (version, trace_id, span_id, flags) = (part(2)?, part(32)?, part(16)?, part(2)?);
         // A later version may have more parts.
