@@ -77,6 +77,38 @@ pub fn cpu_with_children(pid: u32) -> Option<Cpu> {
     })
 }
 
+/// The CPU that a process and all processes below it have used, with those that have ended and were waited for.
+pub fn cpu_of_tree(pid: u32) -> Option<Cpu> {
+    // A process that ends while its parent was read already is in neither: the list differs then.
+    const MAX_READINGS: u32 = 5;
+    let mut below = descendants(pid);
+    let mut sum = None;
+    for _ in 0..MAX_READINGS {
+        let mut cpu = cpu_with_children(pid)?;
+        for more in below.iter().filter_map(|&pid| cpu_with_children(pid)) {
+            cpu += more;
+        }
+        sum = Some(cpu);
+        let now = descendants(pid);
+        if now == below {
+            break;
+        }
+        below = now;
+    }
+    sum
+}
+
+/// All processes below a process.
+fn descendants(pid: u32) -> Vec<u32> {
+    let mut found = process::children(pid);
+    let mut next = 0;
+    while let Some(&child) = found.get(next) {
+        found.extend(process::children(child));
+        next += 1;
+    }
+    found
+}
+
 impl std::ops::AddAssign for Cpu {
     fn add_assign(&mut self, more: Self) {
         self.seconds += more.seconds;
@@ -231,7 +263,35 @@ pub fn with_command(text: &str) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, Write as _};
+
     use super::*;
+
+    #[test]
+    fn the_cpu_of_processes_below_counts_while_they_run_and_afterwards() {
+        let script = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo; read line'; echo; read line";
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", script])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut lines = std::io::BufReader::new(shell.stdout.take().expect("piped")).lines();
+        let pid = shell.id();
+        let mut read = || {
+            lines.next().expect("a line").expect("text");
+            let (own, all) = (cpu(pid), cpu_of_tree(pid));
+            (own.expect("runs").seconds, all.expect("runs").seconds)
+        };
+        let (own, all) = read();
+        assert!(all > own + 0.01, "{all}, {own}");
+        let mut stdin = shell.stdin.take().expect("piped");
+        stdin.write_all(b"\n").expect("written");
+        let (own, later) = read();
+        assert!(later > own + 0.01 && later >= all - 0.02, "{all}, {later}");
+        drop(stdin);
+        shell.wait().expect("ends");
+    }
 
     #[test]
     fn cpu_and_memory_of_this_process_are_read() {

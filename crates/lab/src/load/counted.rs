@@ -250,7 +250,7 @@ impl Counted {
         count: usize,
     ) -> Result<Vec<Option<f64>>, CellError> {
         let read = |load: &Self, running: &RunningServer| -> io::Result<(u64, f64)> {
-            let cpu = running.pid.and_then(proc::cpu).unwrap_or_default();
+            let cpu = running.cpu().unwrap_or_default();
             Ok((load.counts()?.events, cpu.seconds))
         };
         let mut before = read(self, running).map_err(read_failed)?;
@@ -324,7 +324,7 @@ impl Counted {
                 .and_then(|counters| counters.read().ok()),
             machine: proc::machine(),
             generator: proc::cpu(self.child.id()).unwrap_or_default(),
-            server: running.pid.and_then(proc::cpu).unwrap_or_default(),
+            server: running.cpu().unwrap_or_default(),
             counts: self.counts()?,
             at: Instant::now(),
         })
@@ -446,9 +446,11 @@ fn middle_ms(bucket: usize) -> f64 {
 fn wait_until_idle(running: &RunningServer) {
     const POLL_INTERVAL: Duration = Duration::from_millis(2);
     const MAX_POLLS: u32 = 100;
-    let Some(pid) = running.pid else { return };
-    let cpu = || proc::cpu(pid).map(|cpu| cpu.seconds);
+    let cpu = || running.cpu().map(|cpu| cpu.seconds);
     let mut before = cpu();
+    if before.is_none() {
+        return;
+    }
     for _ in 0..MAX_POLLS {
         std::thread::sleep(POLL_INTERVAL);
         let now = cpu();

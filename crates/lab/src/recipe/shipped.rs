@@ -33,6 +33,7 @@ shipped!(
     "server",
     "door",
     "any",
+    "postgres",
     "memory",
     "events",
     "explain",

@@ -162,11 +162,11 @@ fn measure(
     let has_connection = !matches!(running.connection, Connection::Absent);
     let before = has_connection.then(|| events::read_totals(&mut running.connection));
     let machine = proc::machine();
-    let cpu = running.pid.and_then(proc::cpu);
+    let cpu = running.cpu();
     let counted = running.pid.and_then(|pid| Counters::of(pid).ok());
     let driven = drive.run(running)?;
     let counts = counted.and_then(|mut counters| counters.read().ok());
-    let cpu_after = running.pid.and_then(proc::cpu);
+    let cpu_after = running.cpu();
     let machine = proc::machine() - machine;
     let events = match before {
         None => Vec::new(),

@@ -246,12 +246,9 @@ impl Launch<'_> {
             port: Some(port),
             ..Address::default()
         };
-        Ok(RunningServer::new(
-            Some(child),
-            Some(pid),
-            connection,
-            address,
-        ))
+        let mut running = RunningServer::new(Some(child), Some(pid), connection, address);
+        running.has_children = true;
+        Ok(running)
     }
 }
 

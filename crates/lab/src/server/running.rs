@@ -5,9 +5,11 @@ use std::process::{Command, Stdio};
 use tare_client::Address;
 use tare_client::secrets::SECRETS;
 
+use crate::cell::Cpu;
 use crate::child::{self, Child};
 use crate::connection::Connection;
 use crate::error::CellError;
+use crate::proc;
 
 /// A server that answers.
 pub struct RunningServer {
@@ -20,6 +22,8 @@ pub struct RunningServer {
     pub(super) segment: Option<Connection>,
     /// The address for loads.
     pub address: Address,
+    /// Whether the server may have child processes, whose CPU counts.
+    pub(super) has_children: bool,
 }
 
 impl RunningServer {
@@ -35,6 +39,16 @@ impl RunningServer {
             connection,
             segment: None,
             address,
+            has_children: false,
+        }
+    }
+
+    /// The CPU that the server has used. `None`: it is on another machine, or has ended.
+    pub fn cpu(&self) -> Option<Cpu> {
+        let pid = self.pid?;
+        match self.has_children {
+            true => proc::cpu_of_tree(pid),
+            false => proc::cpu(pid),
         }
     }
 
