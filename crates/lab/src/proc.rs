@@ -100,13 +100,13 @@ pub fn cpu_of_tree(pid: u32) -> Option<Cpu> {
 
 /// All processes below a process.
 fn descendants(pid: u32) -> Vec<u32> {
-    let mut found = process::children(pid);
+    let mut below = process::children(pid);
     let mut next = 0;
-    while let Some(&child) = found.get(next) {
-        found.extend(process::children(child));
+    while let Some(&child) = below.get(next) {
+        below.extend(process::children(child));
         next += 1;
     }
-    found
+    below
 }
 
 impl std::ops::AddAssign for Cpu {
