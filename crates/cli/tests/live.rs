@@ -19,7 +19,7 @@ use serde_json::Value;
 use support::browser::Browser;
 use support::server::Server;
 use support::{Directory, Process, finish, wait_for};
-use tare_history::{Moment, Writer};
+use tare_history::{Moment, Plan, PlanReason, PlanTree, Writer};
 
 /// Markup that changes the page's title if the page does not escape it.
 const SCRIPT_INJECTION: &str =
@@ -253,6 +253,25 @@ fn a_history_has_holders_that_slept_and_deadlocks() {
     };
     (writer.add_moment(&moment, Duration::from_secs(1))).expect("written");
     add_blocks(&mut writer, [at - Duration::from_secs(1), at]);
+    // A plan of long ago, and the one after its index was dropped.
+    let digest = "d".repeat(32);
+    for (days, access) in [(3, "ref"), (2, "ALL")] {
+        let table = serde_json::json!({"table_name": "orders", "access_type": access});
+        let plan = serde_json::json!({"query_block": {"table": table}}).to_string();
+        let tree = PlanTree::parse(&plan).expect("a plan");
+        writer.add_plan(&Plan {
+            at: at - Duration::from_secs(days * 86_400),
+            schema: None,
+            digest: digest.clone(),
+            reason: PlanReason::Changed,
+            example: Some(format!("SELECT '<secret>' {SCRIPT_INJECTION}")),
+            problem: None,
+            plan: Some(plan),
+            shape: Some(tree.shape()),
+            full_scans: tree.full_scans(),
+            indexes: tree.indexes(),
+        });
+    }
     writer.write().expect("a piece");
     writer.end().expect("settled");
     let live = Live::start(&directory, &["--history", &history.to_string_lossy()]);
@@ -284,6 +303,20 @@ fn a_history_has_holders_that_slept_and_deadlocks() {
             "{deadlocks}"
         );
     }
+    page.evaluate(&format!("location.hash = '#statement={digest}'"));
+    page.wait_until("document.querySelectorAll('#plans .plan').length === 2");
+    let plans = page.evaluate("document.querySelector('#plans').innerText");
+    let plans = plans.as_str().expect("text");
+    for expected in [
+        "Plan, which changed",
+        "Before it changed",
+        SCRIPT_INJECTION,
+        "Full scan of orders.",
+    ] {
+        assert!(plans.contains(expected), "{plans}");
+    }
+    assert_eq!(plans.matches("Full scan of").count(), 1, "{plans}");
+    assert_eq!(page.complaints, Vec::<String>::new());
 }
 
 #[test]
@@ -466,7 +499,7 @@ fn a_statement_has_a_page_and_both_pages_fit_a_telephone() {
         holder
             .query_drop("SELECT SLEEP(0.2) AS `<b>short</b>`")
             .expect("sleeps");
-        let is_drawn = "document.querySelectorAll('#samples tr').length > 1 && document.querySelectorAll('#histogram tr').length > 0";
+        let is_drawn = "document.querySelectorAll('#samples tr').length > 1 && document.querySelectorAll('#histogram rect').length > 0";
         (page.evaluate(is_drawn) == true).then_some(())
     });
     let calls = page.evaluate("document.querySelector('#summary dd').textContent");
@@ -474,6 +507,21 @@ fn a_statement_has_a_page_and_both_pages_fit_a_telephone() {
     assert!(calls >= 20, "{calls}");
     page.wait_until("document.querySelector('#text').textContent.includes('<b>short</b>')");
     page.wait_until("document.querySelector('[data-top=stage] .key') !== null");
+    // Percentiles, and their trend once a call has ended while the page is open.
+    let terms = page.evaluate("document.querySelector('#summary').textContent");
+    for name in ["p50", "p95", "p99"] {
+        assert!(
+            terms.as_str().is_some_and(|terms| terms.contains(name)),
+            "{terms}"
+        );
+    }
+    wait_for("a trend", || {
+        holder
+            .query_drop("SELECT SLEEP(0.1) AS `<b>short</b>`")
+            .expect("sleeps");
+        (page.evaluate("document.querySelector('#trend canvas') !== null") == true).then_some(())
+    });
+    page.wait_until("document.querySelector('#waits canvas') !== null");
     take_picture(&mut page, "statement.png", (1280, 1200), false);
     let light = page.evaluate("getComputedStyle(document.body).backgroundColor");
 
@@ -494,6 +542,12 @@ fn a_statement_has_a_page_and_both_pages_fit_a_telephone() {
         }
     }
     assert_eq!(page.evaluate("innerWidth"), 390);
+    // The statement has the line for itself, and a screen reader finds a table.
+    let [_, _, width, _] =
+        page.rect("document.querySelector('[data-top=sql] th .key').parentElement");
+    assert!(width > 340.0, "{width}");
+    let caption = page.evaluate("document.querySelector('[data-top=sql] caption').textContent");
+    assert_eq!(caption, "Statements by average active sessions");
     assert_ne!(
         page.evaluate("getComputedStyle(document.body).backgroundColor"),
         light

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
@@ -14,6 +15,7 @@ use tare_reader::scheduler::State;
 use crate::blocks::{Block, Deadlock, DeadlockTransaction, Holder, HolderState, LockKind, Party};
 use crate::error::Error;
 use crate::hour::Hour;
+use crate::plan::{Plan, PlanReason};
 use crate::run::OPEN;
 use crate::sample::Sample;
 use crate::schema::{SAMPLED_AT, SAMPLED_AT_OF_VERSION_1, TABLES};
@@ -75,6 +77,8 @@ pub enum Record {
         /// How many, and one transaction of the latest, if there are any.
         deadlock: Box<Deadlock>,
     },
+    /// A plan. All plans of the history are read, of any time: a recorder reads a plan once, and again after a change.
+    Plan(Box<Plan>),
     /// The text of a digest.
     Text {
         /// The digest.
@@ -138,9 +142,23 @@ impl Past {
                     deadlocks.push((at, Box::new(row.deadlock())));
                 }
             })?;
+        let always = Self {
+            from: 0,
+            to: i64::MAX,
+            ..self.clone()
+        };
+        let mut plans = Vec::new();
+        let are_there = are_there
+            && always.read_table("plans", &mut |row| {
+                if let (Some((at, _)), Some(plan)) = (always.selected_time(&row), row.plan()) {
+                    plans.push((at, Box::new(plan)));
+                }
+            })?;
         if !are_there {
             return Ok(None);
         }
+        plans.sort_by_key(|(at, _)| *at);
+        all.extend(plans.into_iter().map(|(_, plan)| Record::Plan(plan)));
         deadlocks.sort_by_key(|(at, _)| *at);
         let deadlocks = deadlocks.into_iter();
         all.extend(deadlocks.map(|(at, deadlock)| Record::Deadlock { at, deadlock }));
@@ -388,6 +406,29 @@ impl NamedRow<'_> {
             name: self.text("deadlock"),
             transactions: transaction.into_iter().collect(),
         }
+    }
+
+    fn plan(&self) -> Option<Plan> {
+        let text = |name: &str| self.text(name).map(|text| text.to_string());
+        let at = self.unsigned(SAMPLED_AT)?;
+        let reason = PlanReason::from_name(&text("reason")?)?;
+        let names = |name: &str| {
+            let names = text(name).unwrap_or_default();
+            let names = names.split(',').filter(|name| !name.is_empty());
+            names.map(str::to_owned).collect()
+        };
+        Some(Plan {
+            at: SystemTime::UNIX_EPOCH + Duration::from_micros(at),
+            schema: text("schema"),
+            digest: text("digest")?,
+            reason,
+            example: text("example"),
+            problem: text("problem"),
+            plan: text("plan"),
+            shape: text("shape"),
+            full_scans: names("full_scans"),
+            indexes: names("indexes"),
+        })
     }
 
     fn sample(&self) -> Sample {

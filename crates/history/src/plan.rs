@@ -21,6 +21,13 @@ impl PlanReason {
             Self::Changed => "changed",
         }
     }
+
+    /// The reason with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::New, Self::Changed]
+            .into_iter()
+            .find(|reason| reason.name() == name)
+    }
 }
 
 /// An example of a digest's statements and its plan. A row of table `plans`.

@@ -9,7 +9,6 @@ const element = (id) => document.getElementById(id);
 // What is displayed: `last` milliseconds up to now, or from..to; filters by dimension; one statement; the server's status.
 const view = { last: 300000, from: null, to: null, filters: {}, statement: null, server: false };
 let state = null; // the last answer
-let plot = null;
 let held = false; // no redraw under a button that is held: a click or drag would lose its element
 
 // ---- small helpers
@@ -214,37 +213,48 @@ function title(name, key) {
   return name === "sql" ? texts.get(key) || key : key;
 }
 
-function bar(classes, whole) {
-  const drawn = create("div", { className: "bar" });
-  classes.forEach((seconds, at) => {
-    if (seconds <= 0) return;
-    const part = create("span", { className: `c${at}`, title: `${state.classes[at]}: ${seconds.toFixed(1)} s` });
-    part.style.width = `${(100 * seconds) / whole}%`;
+// The bar of a row; its label has the averages by class for those who do not see it.
+function bar(classes, most, sampled) {
+  const parts = classes.map((seconds, at) => [at, seconds]).filter(([, seconds]) => seconds > 0);
+  const label = parts.map(([at, seconds]) => `${state.classes[at]} ${(seconds / (sampled || 1)).toFixed(2)}`).join(", ");
+  const drawn = create("div", { className: "bar", role: "img", "aria-label": label, title: label });
+  for (const [at, seconds] of parts) {
+    const part = create("span", { className: `c${at}` });
+    part.style.width = `${(100 * seconds) / most}%`;
     drawn.append(part);
-  });
+  }
   return drawn;
 }
 
+// Rows and cells have roles, because the style lays them out as a grid, which would take the table's meaning away.
+const cell = (properties, ...children) => create("td", { role: "cell", ...properties }, ...children);
+
 function ranking(name, rows, sampled) {
   const most = rows.length ? rows[0].seconds : 1;
-  const list = create("ul", { className: "top" });
-  for (const row of rows) {
+  const isStatements = name === "sql";
+  const lines = rows.map((row) => {
     if (row.text) texts.set(row.key, row.text);
     const text = row.text || row.key;
     const key = create("button", { className: "key", title: `Show only: ${text}` }, text);
     key.dataset.focus = `${name}=${row.key}`;
     key.addEventListener("click", () => change({ filters: { ...view.filters, [name]: row.key } }));
-    const line = create("li", {}, create("span", { className: "sum" }, (row.seconds / (sampled || 1)).toFixed(2)), bar(row.classes, most), key);
-    if (name === "sql") {
-      const more = create("button", { className: "more", title: "Latency, waits, samples" }, "Details");
+    const line = create("tr", { role: "row" }, cell({ className: "sum" }, (row.seconds / (sampled || 1)).toFixed(2)),
+      cell({ className: "share" }, bar(row.classes, most, sampled)), create("th", { scope: "row", role: "rowheader" }, key));
+    if (isStatements) {
+      const more = create("button", { className: "more", title: "Latency, plan, waits, samples" }, "Details");
+      more.setAttribute("aria-label", `Details of ${text}`);
       more.dataset.focus = `details=${row.key}`;
       more.addEventListener("click", () => change({ statement: row.key, server: false }));
-      line.append(more);
+      line.append(cell({}, more));
     }
-    list.append(line);
-  }
+    return line;
+  });
+  const heads = ["Average", "By class", NAMES[name], ...(isStatements ? ["Page"] : [])];
+  const head = create("tr", { role: "row", className: "unseen" }, ...heads.map((head) => create("th", { scope: "col", role: "columnheader" }, head)));
+  const table = create("table", { className: "top", role: "table" }, create("caption", { className: "unseen" }, `${NAMES[name]} by ${state.title.toLowerCase()}`),
+    create("tbody", { role: "rowgroup" }, head, ...lines));
   const none = create("p", { className: "none" }, "None in this time.");
-  const section = create("section", {}, create("h2", {}, NAMES[name]), rows.length ? list : none);
+  const section = create("section", {}, create("h2", {}, NAMES[name]), rows.length ? table : none);
   section.dataset.top = name;
   return section;
 }
@@ -302,60 +312,76 @@ function hatch(u, ranges) {
   ctx.restore();
 }
 
-let curveGaps = []; // of the plot
-function drawCurve() {
-  const { times, classes } = state.curve;
+const plots = new Map(); // by the element in which they are
+
+// Creates a plot in an element, or changes its data if the element and the colours are as before.
+function plotIn(id, data, options, [yMin, yMax], gaps) {
+  const host = element(id);
+  const size = { width: host.clientWidth, height: host.clientHeight };
+  const made = `${matchMedia("(prefers-color-scheme: dark)").matches} ${size.width} ${size.height}`;
+  let plot = plots.get(id);
+  if (plot && plot.tare.made === made) {
+    plot.tare.gaps = gaps;
+    plot.setData(data, false);
+  } else {
+    if (plot) plot.destroy();
+    const dim = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
+    const [x, y] = options.axes || [{}, {}];
+    const tare = { made, gaps };
+    plot = new uPlot({
+      ...size,
+      legend: { show: Boolean(options.legend) },
+      cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false } },
+      scales: { x: { time: true, auto: false, range: (u, min, max) => [min, max] }, y: { auto: false, range: (u, min, max) => [min, max], ...options.y } },
+      axes: [{ ...dim, space: 70, values: (u, marks) => marks.map((at) => clock(at * 1000)), ...x }, { ...dim, size: 52, ...y }],
+      series: [{}, ...options.series()],
+      hooks: { drawAxes: [(u) => hatch(u, tare.gaps)], setSelect: [select] },
+    }, data, host);
+    plot.tare = tare;
+    plots.set(id, plot);
+  }
+  plot.setScale("x", { min: state.from / 1000, max: state.to / 1000 });
+  plot.setScale("y", { min: yMin, max: yMax });
+}
+
+// Selects the time over which the mouse was dragged.
+function select(u) {
+  const { left, width } = u.select;
+  if (width < 4) return;
+  const from = u.posToVal(left, "x") * 1000;
+  const to = u.posToVal(left + width, "x") * 1000;
+  u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  change({ from: Math.floor(from), to: Math.ceil(Math.max(to, from + 1000)) });
+}
+
+// Draws averages by class, stacked, and a line at `limit` if there is one. Each step has two points: its start and
+// its end.
+function drawStack(id, { times, classes, step }, limit) {
   // Sums from below; the highest is drawn first, and the lower ones over it.
   const sums = [];
   classes.forEach((values, at) => sums.push(values.map((value, i) => (value === null ? null : value + (at ? sums[at - 1][i] || 0 : 0)))));
   const most = sums[sums.length - 1].reduce((most, value) => Math.max(most, value || 0), 0);
-  const above = state.cpus && most < state.cpus / 4;
-  const gaps = gapsOf(times, classes[0], state.curve.step);
-  drawLegend(above, gaps.length > 0);
-  const seconds = times.map((ms) => ms / 1000);
-  const data = [seconds, ...sums.slice().reverse(), seconds.map(() => (above || !state.cpus ? null : state.cpus))];
-  const host = element("curve");
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const size = { width: host.clientWidth, height: host.clientHeight };
-  curveGaps = gaps;
-  if (plot && plot.tare === `${dark} ${size.width} ${size.height}`) {
-    plot.setData(data, false);
-    plot.setScale("x", { min: state.from / 1000, max: state.to / 1000 });
-    plot.setScale("y", { min: 0, max: scale(most, above) });
-    return;
-  }
-  if (plot) plot.destroy();
-  const stepped = uPlot.paths.stepped({ align: 1 });
-  const series = classes.map((_, at) => {
-    const is = colour(`--c${classes.length - 1 - at}`);
-    return { label: state.classes[classes.length - 1 - at], stroke: is, fill: is, width: 1, points: { show: false }, paths: stepped };
-  });
-  const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
-  plot = new uPlot({
-    ...size,
-    legend: { show: false },
-    cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false } },
-    scales: { x: { time: true, auto: false, range: (u, min, max) => [min, max] }, y: { auto: false, range: (u, min, max) => [min, max] } },
-    axes: [{ ...axis, space: 70, values: (u, marks) => marks.map((at) => clock(at * 1000)) }, { ...axis, size: 46 }],
-    series: [{}, ...series, { label: "CPUs", stroke: colour("--alarm"), dash: [6, 4], width: 2, points: { show: false } }],
-    hooks: {
-      drawAxes: [(u) => hatch(u, curveGaps)],
-      setSelect: [(u) => {
-        const { left, width } = u.select;
-        if (width < 4) return;
-        const from = u.posToVal(left, "x") * 1000;
-        const to = u.posToVal(left + width, "x") * 1000;
-        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-        change({ from: Math.floor(from), to: Math.ceil(Math.max(to, from + 1000)) });
-      }],
-    },
-  }, data, host);
-  plot.tare = `${dark} ${size.width} ${size.height}`;
-  plot.setScale("x", { min: state.from / 1000, max: state.to / 1000 });
-  plot.setScale("y", { min: 0, max: scale(most, above) });
+  const both = (values) => values.flatMap((value) => [value, value]);
+  const seconds = times.flatMap((ms) => [ms / 1000, (ms + step) / 1000 - 0.001]);
+  const data = [seconds, ...sums.reverse().map(both), seconds.map(() => limit)];
+  const names = state.classes;
+  const series = () => [
+    ...names.map((_, at) => {
+      const is = colour(`--c${names.length - 1 - at}`);
+      return { label: names[names.length - 1 - at], stroke: is, fill: is, width: 1, points: { show: false } };
+    }),
+    { label: "CPUs", stroke: colour("--alarm"), dash: [6, 4], width: 2, points: { show: false } },
+  ];
+  plotIn(id, data, { series }, [0, Math.max(most, limit || 0, 0.1) * 1.1], gapsOf(times, classes[0], step));
 }
 
-const scale = (most, above) => Math.max(most, above ? 0 : state.cpus || 0, 0.1) * 1.1;
+function drawCurve() {
+  const { times, classes, step } = state.curve;
+  const most = times.reduce((most, _, i) => Math.max(most, classes.reduce((sum, values) => sum + (values[i] || 0), 0)), 0);
+  const above = Boolean(state.cpus) && most < state.cpus / 4;
+  drawLegend(above, gapsOf(times, classes[0], step).length > 0);
+  drawStack("curve", state.curve, above || !state.cpus ? null : state.cpus);
+}
 
 // Whether somebody has waited longer than a second: in a selected time, or now.
 const URGENT_WAIT_NS = 1e9;
@@ -430,32 +456,124 @@ function what(row) {
 
 // ---- a statement's own page
 
+const PERCENTILES = ["p50", "p95", "p99"];
+
 function drawStatement(answer) {
   element("text").textContent = answer.text || answer.sql;
   element("digest").textContent = answer.text ? answer.sql : "";
-  const terms = [];
-  if (answer.summary && answer.summary[0]) {
-    const [count, sum, most, errors, examined, sent, affected, lock] = answer.summary;
-    const each = (n) => (n / count).toPrecision(3);
-    terms.push(["Calls", count], ["Mean", duration(sum / count / 1000)], ["Longest", duration(most / 1000)], ["Errors", errors],
-      ["Rows read a call", each(examined)], ["Rows sent a call", each(sent)], ["Rows changed a call", each(affected)], ["Waited for table locks", duration(lock / 1000) || "0"]);
-  }
-  element("summary").replaceChildren(...terms.map(([name, value]) => create("div", {}, create("dt", {}, name), create("dd", {}, String(value)))));
-  const histogram = answer.histogram || [];
-  element("histogram-none").textContent = answer.why || (histogram.length ? "Since the server began to count:" : "No execution has ended yet.");
-  const most = Math.max(1, ...histogram.map((bucket) => bucket[2]));
-  element("histogram").replaceChildren(...histogram.map(([low, high, count]) => {
-    const part = create("span", {});
-    part.style.width = `${(100 * count) / most}%`;
-    return create("tr", {}, create("td", {}, `${duration(low / 1000) || "0"} to ${duration(high / 1000)}`), create("td", {}, create("div", { className: "bar" }, part)), create("td", { className: "number" }, String(count)));
-  }));
+  drawPlans(answer.plans);
+  drawLatency(answer.latencies);
+  drawStack("waits", answer.curve, null);
   const order = ["wait", "stage", "table", "file", "user", "host"];
   preserveFocus(() => element("inside").replaceChildren(...order.map((name) => ranking(name, answer.tops[name] || [], answer.sampled))));
   const heads = ["Time", "Thread", "User", "Host", "Runs for", "Stage", "Wait", "For", "Object"];
   const rows = answer.samples.map((row) => create("tr", {}, ...[
     clock(row.at), String(row.thread), row.user, row.host, duration(row.statement_ns), row.stage, row.wait, duration(row.wait_ns), row.object,
   ].map((text) => create("td", {}, text))));
-  element("samples").replaceChildren(create("tr", {}, ...heads.map((head) => create("th", {}, head))), ...rows);
+  element("samples").replaceChildren(create("caption", { className: "unseen" }, "The last samples of this statement"),
+    create("tr", {}, ...heads.map((head) => create("th", { scope: "col" }, head))), ...rows);
+}
+
+// The plan, its example, and the plan before it if the shape changed. Not drawn again while they are the same.
+let plansDrawn = "";
+function drawPlans(plans) {
+  const drawn = JSON.stringify(plans);
+  if (drawn === plansDrawn) return;
+  plansDrawn = drawn;
+  const date = (ms) => new Date(ms).toLocaleString();
+  const one = (plan, at) => {
+    const heading = at ? "Before it changed" : plans.length > 1 ? "Plan, which changed" : "Plan";
+    const scans = plan.full_scans.length ? `Full scan of ${plan.full_scans.join(", ")}. ` : "";
+    const indexes = plan.indexes.length ? `Indexes: ${plan.indexes.join(", ")}.` : "";
+    const section = create("section", {}, create("h2", {}, heading), create("p", { className: "none" }, `Read ${date(plan.at)}`));
+    if (plan.example) section.append(create("p", { className: "none" }, "Example:"), create("pre", { className: "example" }, plan.example));
+    if (plan.lines) section.append(create("pre", { className: "plan" }, plan.lines.join("\n")));
+    if (plan.problem) section.append(create("p", {}, `No plan: ${plan.problem}`));
+    if (scans || indexes) section.append(create("p", { className: scans ? "alarm" : "" }, scans + indexes));
+    return section;
+  };
+  element("plans").replaceChildren(...plans.map(one));
+}
+
+// Totals and percentiles since the server began to count, their trend, and the histogram. Times are picoseconds.
+function drawLatency({ summary, histogram, percentiles, trend, why }) {
+  const terms = [];
+  if (summary && summary[0]) {
+    const [count, sum, most, errors, examined, sent, affected, lock] = summary;
+    const each = (n) => (n / count).toPrecision(3);
+    terms.push(["Calls", count], ["Mean", duration(sum / count / 1000)]);
+    PERCENTILES.forEach((name, at) => { if (percentiles) terms.push([name, duration(percentiles[at] / 1000)]); });
+    terms.push(["Longest", duration(most / 1000)], ["Errors", errors], ["Rows read a call", each(examined)], ["Rows sent a call", each(sent)],
+      ["Rows changed a call", each(affected)], ["Waited for table locks", duration(lock / 1000) || "0"]);
+  }
+  element("summary").replaceChildren(...terms.map(([name, value]) => create("div", {}, create("dt", {}, name), create("dd", {}, String(value)))));
+  const buckets = histogram || [];
+  const missing = summary && why ? `This server has no histograms of statements, so there are no percentiles: ${why}` : why;
+  element("histogram-none").textContent = missing || (buckets.length ? "" : "No execution has ended yet.");
+  drawHistogram(buckets, percentiles);
+  drawTrend(trend || []);
+}
+
+// The trend while this page is open, on a logarithmic scale.
+function drawTrend(trend) {
+  const all = trend.flatMap(({ mean, percentiles }) => [mean, ...(percentiles || [])]).filter((ps) => ps > 0);
+  element("trend-section").hidden = !all.length;
+  if (!all.length) return;
+  const of = (at) => trend.map(({ percentiles }) => (percentiles && percentiles[at] > 0 ? percentiles[at] / 1000 : null));
+  const data = [trend.map(({ at }) => at / 1000), trend.map(({ mean }) => (mean > 0 ? mean / 1000 : null)), of(0), of(1), of(2)];
+  const series = () => ["Mean", ...PERCENTILES].map((label, at) => (
+    { label, stroke: colour(["--dim", "--c0", "--c6", "--c2"][at]), width: 2, dash: at ? [] : [4, 4], points: { show: true, size: 4 }, value: (u, ns) => duration(ns) }));
+  const axes = [{}, { values: (u, marks) => marks.map((ns) => (ns === null ? "" : duration(ns))), size: 76 }];
+  plotIn("trend", data, { series, axes, legend: true, y: { distr: 3 } }, [Math.min(...all) / 2000, (Math.max(...all) / 1000) * 2], []);
+}
+
+// The histogram: time from left to right and calls upwards, both on logarithmic scales, with the percentiles.
+const WIDTH = 720, HEIGHT = 200, LEFT = 56, BOTTOM = 24, TOP = 18;
+function drawHistogram(buckets, percentiles) {
+  const svg = element("histogram");
+  svg.toggleAttribute("hidden", !buckets.length);
+  if (!buckets.length) return;
+  const draw = (tag, attributes, text) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    if (text) made.textContent = text;
+    return made;
+  };
+  const decade = (ps, round) => Math.max(3, round(Math.log10(Math.max(1, ps))));
+  const least = decade(buckets[0][0] || 1, Math.floor);
+  const most = Math.max(least + 1, decade(buckets[buckets.length - 1][1], Math.ceil));
+  const highest = Math.max(1, Math.ceil(Math.log10(Math.max(...buckets.map(([, , count]) => count)) * 1.5)));
+  const x = (ps) => LEFT + (WIDTH - LEFT) * Math.min(1, Math.max(0, (Math.log10(Math.max(1, ps)) - least) / (most - least)));
+  // One call is visible: the scale begins below it.
+  const y = (count) => HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * ((Math.log10(count) + 0.3) / (highest + 0.3));
+  const parts = [];
+  for (let power = 0; power <= highest; power += Math.ceil(highest / 4)) {
+    const at = y(10 ** power);
+    parts.push(draw("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: at, y2: at }),
+      draw("text", { x: LEFT - 6, y: at + 4, "text-anchor": "end" }, (10 ** power).toLocaleString()));
+  }
+  for (let power = least; power <= most; power += 1) {
+    const at = x(10 ** power);
+    const anchor = power === most ? "end" : "middle";
+    parts.push(draw("line", { class: "grid", x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM }),
+      draw("text", { x: at, y: HEIGHT - 6, "text-anchor": anchor }, duration(10 ** power / 1000).replace(/\.0+(?= )/, "")));
+  }
+  for (const [low, high, count] of buckets) {
+    const [from, to] = [x(low), x(high)];
+    const rect = draw("rect", { x: from, y: y(count), width: Math.max(1, to - from - 0.5), height: HEIGHT - BOTTOM - y(count) });
+    rect.append(draw("title", {}, `${duration(low / 1000) || "0"} to ${duration(high / 1000)}: ${count} calls`));
+    parts.push(rect);
+  }
+  PERCENTILES.forEach((name, i) => {
+    if (!percentiles) return;
+    const at = x(percentiles[i]);
+    parts.push(draw("line", { class: "mark", x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM }));
+    // Names that would touch are drawn on the other side.
+    parts.push(draw("text", { class: "mark", x: at, y: TOP - 5, "text-anchor": ["end", "middle", "start"][i] }, name));
+  });
+  const label = percentiles ? PERCENTILES.map((name, i) => `${name} ${duration(percentiles[i] / 1000)}`).join(", ") : "";
+  svg.setAttribute("aria-label", `Histogram of latencies since the server began to count: ${label}`);
+  svg.replaceChildren(...parts);
 }
 
 // ---- the status of the server
@@ -473,7 +591,7 @@ function drawServer({ at, status }) {
     const line = (row) => create("tr", { className: advice >= 0 && row[advice] !== null ? "advice" : "" }, ...row.map((value) =>
       typeof value === "number" ? create("td", { className: "number" }, figure(value)) : create("td", {}, value === null ? "" : value)));
     const heads = columns.map((column, i) => create("th", { scope: "col", className: rows.some((row) => typeof row[i] === "number") ? "number" : "" }, column.replaceAll("_", " ")));
-    const table = create("div", { className: "wide", tabIndex: 0 }, create("table", {}, create("tr", {}, ...heads), ...sorted.map(line)));
+    const table = create("div", { className: "wide", tabIndex: 0 }, create("table", {}, create("caption", { className: "unseen" }, TABLES[name]), create("tr", {}, ...heads), ...sorted.map(line)));
     const section = create("section", {}, create("h2", {}, TABLES[name]), rows.length ? table : create("p", { className: "none" }, "None."));
     section.dataset.table = name;
     return section;
@@ -519,7 +637,7 @@ element("back").addEventListener("click", () => change({ statement: null }));
 addEventListener("pointerdown", () => { held = true; }, true);
 for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(() => { held = false; }, 0), true);
 addEventListener("popstate", () => { recall(); refresh(); });
-addEventListener("resize", () => { if (state && view.statement === null && !view.server) drawCurve(); });
+addEventListener("resize", () => { if (state && view.statement === null && !view.server) drawCurve(); else refresh(); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (state && view.statement === null && !view.server) drawCurve(); });
 
 recall();

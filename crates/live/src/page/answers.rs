@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tare_history::{Answer, ManualWindow};
+use tare_history::ManualWindow;
 
 use super::class::CLASSES;
 use super::timeline::{Curve, DIMENSIONS, Filter, MIN_MOMENTS, Row, Top};
@@ -44,8 +44,6 @@ fn lists(data: &PageData, has_rows: impl Fn(&str) -> bool) -> &'static [&'static
 /// The state of the page for a range of time.
 pub fn state(data: &PageData, filter: &Filter) -> Value {
     let timeline = &data.timeline;
-    let of_moment = timeline.seconds_of_moment(filter.from, filter.to);
-    let step = step(filter.to - filter.from, of_moment.unwrap_or(0.0));
     let tops = DIMENSIONS.iter().enumerate().map(|(at, name)| {
         let top = timeline.top(filter, at, MAX_TOP);
         let rows: Vec<Value> = top.iter().map(|top| of_top(data, at, top)).collect();
@@ -69,7 +67,7 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
         "cpus": std::thread::available_parallelism().map(usize::from).ok(),
         "classes": CLASSES,
         "sampled": timeline.observed_seconds(filter.from, filter.to),
-        "curve": of_curve(&timeline.curve(filter, step)),
+        "curve": curve(data, filter),
         "title": if lists == PROCESS_LISTS { "Average active threads" } else { "Average active sessions" },
         "lists": lists,
         "tops": tops,
@@ -106,8 +104,15 @@ fn of_window(window: &WindowStatus) -> Value {
     })
 }
 
-fn of_curve(curve: &Curve) -> Value {
-    json!({ "times": curve.times, "classes": curve.classes, "step": curve.step })
+fn curve(data: &PageData, filter: &Filter) -> Value {
+    let of_moment = data.timeline.seconds_of_moment(filter.from, filter.to);
+    let step = step(filter.to - filter.from, of_moment.unwrap_or(0.0));
+    let Curve {
+        times,
+        classes,
+        step,
+    } = data.timeline.curve(filter, step);
+    json!({ "times": times, "classes": classes, "step": step })
 }
 
 fn of_top(data: &PageData, dimension: usize, top: &Top) -> Value {
@@ -172,14 +177,8 @@ pub fn histogram_sql(digest: &str) -> String {
     )
 }
 
-/// The state of a statement's page.
-pub fn statement(
-    data: &PageData,
-    filter: &Filter,
-    sql: &str,
-    summary: &Result<Answer, String>,
-    histogram: &Result<Answer, String>,
-) -> Value {
+/// The state of a statement's page. `latencies` has what the server counted.
+pub fn statement(data: &PageData, filter: &Filter, sql: &str, latencies: Value) -> Value {
     let timeline = &data.timeline;
     let samples: Vec<Value> = (timeline.rows(filter).rev().take(MAX_SAMPLES))
         .map(|row| of_row(data, row))
@@ -196,17 +195,12 @@ pub fn statement(
         "to": filter.to,
         "classes": CLASSES,
         "sampled": timeline.observed_seconds(filter.from, filter.to),
-        "summary": summary.as_ref().ok().and_then(|rows| rows.first()).map(|row| numbers(row)),
-        "histogram": histogram.as_ref().ok().map(|rows| rows.iter().map(|row| numbers(row)).collect::<Vec<_>>()),
-        "why": histogram.as_ref().err().or(summary.as_ref().err()),
+        "curve": curve(data, filter),
+        "latencies": latencies,
+        "plans": data.plans.state(sql, filter.to),
         "tops": serde_json::Map::from_iter(tops),
         "samples": samples,
     })
-}
-
-fn numbers(row: &[Option<String>]) -> Vec<Option<f64>> {
-    let number = |value: &Option<String>| value.as_ref()?.parse().ok();
-    row.iter().map(number).collect()
 }
 
 #[cfg(test)]

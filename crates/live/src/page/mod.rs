@@ -4,7 +4,9 @@ mod answers;
 mod blocks;
 mod class;
 mod diff;
+mod latency;
 mod notices;
+mod plans;
 mod site;
 mod status;
 mod timeline;
@@ -106,6 +108,7 @@ impl Live {
                 }
                 Record::Block { at, block } => all.blocks.add(at, *block),
                 Record::Deadlock { at, deadlock } => all.deadlocks.add(at, *deadlock),
+                Record::Plan(plan) => all.plans.add(*plan),
                 Record::Text { digest, text } => {
                     all.texts.insert(digest, text);
                 }

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::answers;
 use super::class::CLASSES;
 use super::diff::{self, Compare};
+use super::latency::{Latencies, Reading};
 use super::timeline::{DIMENSIONS, Filter, millis};
 use super::watch::{Shared, WatchRequest, lock};
 use crate::web::{Request, Response, Site};
@@ -70,6 +71,8 @@ pub struct Page {
     may_change: bool,
     /// Compares windows of the history, if there is one. One comparison runs at a time.
     compare: Option<Mutex<Compare>>,
+    /// Latencies of the statements whose pages are open.
+    latencies: Mutex<Latencies>,
     cookie: String,
 }
 
@@ -90,6 +93,7 @@ impl Page {
             requests: requests.map(Mutex::new),
             may_change,
             compare: compare.map(Mutex::new),
+            latencies: Mutex::default(),
         }
     }
 
@@ -117,6 +121,29 @@ impl Page {
         replied
             .recv_timeout(ANSWER_TIMEOUT)
             .map_err(|_| "the server has not answered for ten seconds".to_owned())?
+    }
+
+    /// What the server has counted of a digest: queried now, unless it was queried a moment ago.
+    fn latencies(&self, digest: &str) -> serde_json::Value {
+        if !answers::is_digest(digest) {
+            return serde_json::json!({ "why": "this statement has no digest" });
+        }
+        let all = || {
+            self.latencies
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let now = millis(SystemTime::now());
+        if all().recent(digest, now).is_none() {
+            // Not locked: a server may take ten seconds to answer.
+            let summary = self.query(answers::summary_sql(digest));
+            let histogram = match &summary {
+                Ok(_) => self.query(answers::histogram_sql(digest)),
+                Err(why) => Err(why.clone()),
+            };
+            all().add(digest, Reading::new(now, &summary, &histogram));
+        }
+        all().state(digest)
     }
 
     fn query(&self, sql: String) -> Result<tare_history::Answer, String> {
@@ -221,19 +248,12 @@ impl Page {
             }
             "/api/statement" => {
                 let sql = value("sql").unwrap_or_default();
-                let rows = match answers::is_digest(sql) {
-                    true => self.query(answers::summary_sql(sql)),
-                    false => Err("this statement has no digest".to_owned()),
-                };
-                let histogram = match &rows {
-                    Ok(_) => self.query(answers::histogram_sql(sql)),
-                    Err(why) => Err(why.clone()),
-                };
+                let latencies = self.latencies(sql);
                 let data = lock(&self.shared);
                 let mut filter = filter(&parameters, data.timeline.span());
                 filter.keys.retain(|(at, _)| *at != 0);
                 filter.keys.push((0, sql.to_owned()));
-                json(answers::statement(&data, &filter, sql, &rows, &histogram))
+                json(answers::statement(&data, &filter, sql, latencies))
             }
             "/diff" => match &self.compare {
                 Some(compare) => {

@@ -159,8 +159,11 @@ impl Timeline {
         }
     }
 
-    /// Adds a sample.
+    /// Adds a sample, unless it is of an idle thread.
     pub fn add_sample(&mut self, at: i64, seconds: f64, sample: &Sample) {
+        if is_idle(sample) {
+            return;
+        }
         if self.rows.len() >= MAX_ROWS {
             self.forget();
         }
@@ -364,6 +367,14 @@ impl Timeline {
     }
 }
 
+/// Whether a sample is of a background thread that waits for work, as nearly all of them do all the time.
+fn is_idle(sample: &Sample) -> bool {
+    let wait = sample.wait.as_deref();
+    sample.statement.is_none()
+        && sample.connection_id.is_none()
+        && wait.is_some_and(|wait| wait.starts_with("wait/synch/cond/"))
+}
+
 /// Ranges of adjacent steps that have at least [`MIN_MOMENTS`] together, unless gaps surround them. Steps without
 /// moments are in none.
 fn pools(moments: &[usize]) -> Vec<Range<usize>> {
@@ -478,6 +489,22 @@ mod tests {
         assert_eq!(timeline.rows(&filter).count(), 0);
         assert_eq!(timeline.top(&all(), 0, 1).len(), 1);
         assert_eq!(timeline.observed_seconds(10_000, 12_000), 2.0);
+    }
+
+    #[test]
+    fn background_threads_that_wait_for_work_are_not_active() {
+        let mut timeline = Timeline::default();
+        let wait = Some("wait/synch/cond/mysys/COND_timer");
+        let idle = sample(1, wait, "a");
+        timeline.add_sample(1, 1.0, &idle);
+        assert_eq!(timeline.rows.len(), 0);
+        let session = Sample {
+            connection_id: Some(7),
+            ..idle.clone()
+        };
+        timeline.add_sample(1, 1.0, &session);
+        timeline.add_sample(1, 1.0, &sample(2, Some("wait/io/file/innodb/x"), "a"));
+        assert_eq!(timeline.rows.len(), 2);
     }
 
     #[test]

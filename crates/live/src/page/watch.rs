@@ -12,6 +12,7 @@ use tare_reader::{Schedule, priority};
 
 use super::blocks::{BlockRows, Deadlocks};
 use super::notices::{self, Notice};
+use super::plans::Plans;
 use super::status::StatusReadings;
 use super::timeline::{Timeline, millis};
 use super::windows::{WindowStatus, Windows};
@@ -26,6 +27,8 @@ pub struct PageData {
     pub blocks: BlockRows,
     /// Deadlocks.
     pub deadlocks: Deadlocks,
+    /// Plans of statements.
+    pub plans: Plans,
     /// The status of the server.
     pub status: StatusReadings,
     /// Texts of digests.
