@@ -10,7 +10,7 @@ use crate::descriptors::Access;
 use crate::names::classes;
 use crate::session::{Address, Protocol, Session};
 use crate::tls::{self, Encryption};
-use crate::{memcache, postgres, resp};
+use crate::{http, memcache, postgres, resp};
 
 /// A connection whose commands are read.
 pub struct Client {
@@ -54,6 +54,7 @@ impl Client {
         let place = Session::new(address, is_recorded);
         let commands: Box<dyn Protocol> = match protocol {
             CommandProtocol::Redis => Box::new(resp::pipeline::Commands::new(place)),
+            CommandProtocol::Http => Box::new(http::pipeline::Requests::new(place)),
             _ => Box::new(memcache::pipeline::Commands::new(place)),
         };
         let mut client = Self {
@@ -113,6 +114,13 @@ impl Client {
         self.encryption
             .as_ref()
             .filter(|encryption| encryption.is_of(ssl))
+    }
+
+    /// Bytes were written that nobody saw.
+    pub fn send_unseen(&mut self, bytes: u64) {
+        if bytes != 0 && !self.commands.is_lost() {
+            self.in_session(|commands| commands.send_unseen(bytes));
+        }
     }
 
     /// Bytes were moved that nobody saw.

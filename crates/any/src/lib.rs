@@ -11,10 +11,12 @@
 //! | resp | the protocol of Redis and Valkey |
 //! | memcache | the protocols of memcached |
 //! | postgres | the protocol of PostgreSQL |
+//! | http | the protocol of nginx's clients |
 //! | session | a client's session, and what is common to the protocols |
 //! | request, text | a request's arguments; as text, and normalised |
 //! | descriptors | what is open under each file descriptor |
 //! | backend | what PostgreSQL's processes publish: wait events and roles |
+//! | nginx | the roles of nginx's processes |
 //! | tls | which connection a call of the TLS library serves |
 //! | imports | functions of other libraries that the program calls, and Tare replaces |
 //! | exports | what the program exports |
@@ -50,9 +52,11 @@ mod client;
 mod descriptors;
 mod exports;
 mod hooks;
+mod http;
 mod imports;
 mod memcache;
 mod names;
+mod nginx;
 mod postgres;
 mod real;
 mod request;

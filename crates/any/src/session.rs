@@ -45,6 +45,10 @@ pub trait Protocol {
     fn receive(&mut self, bytes: &[u8]);
     /// The program has written these bytes.
     fn send(&mut self, bytes: &[u8]);
+    /// The program has written so many bytes that nobody has seen.
+    fn send_unseen(&mut self, _bytes: u64) {
+        self.lose_track();
+    }
     /// From now on nothing is read. Commands without a reply end.
     fn lose_track(&mut self);
     /// Whether nothing is read any more.
@@ -72,8 +76,8 @@ pub struct Session {
 impl Session {
     pub fn new(address: &Address, is_recorded: bool) -> Self {
         let host = match address {
-            Address::Ip(ip, _) if !ip.is_loopback() => ip.to_string(),
-            Address::Ip(..) | Address::Unix | Address::Other => "localhost".to_owned(),
+            Address::Ip(ip, _) => host_of(*ip),
+            Address::Unix | Address::Other => "localhost".to_owned(),
         };
         Self {
             is_recorded,
@@ -114,6 +118,13 @@ impl Session {
             self.user = Some(user.to_owned());
             thread::set_account(user, &self.host);
         }
+    }
+
+    /// A proxy has named its client.
+    pub fn set_host(&mut self, client: IpAddr) {
+        self.host = host_of(client);
+        let user = self.user.take().unwrap_or_default();
+        self.set_user(&user);
     }
 
     pub fn set_database(&self, name: &str) {
@@ -158,6 +169,14 @@ impl Session {
             write_shape(&mut self.shape);
             statement.digest_by_shape(&self.shape, &self.text);
         }
+    }
+}
+
+/// The name of a client's host.
+fn host_of(ip: IpAddr) -> String {
+    match ip.is_loopback() {
+        true => "localhost".to_owned(),
+        false => ip.to_string(),
     }
 }
 

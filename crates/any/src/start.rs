@@ -11,7 +11,7 @@ use tare_image::{CommandProtocol, Linkage, PROGRAM_VARIABLE, engine_options, rep
 
 use crate::calls::run_unobserved;
 use crate::exports::exported;
-use crate::{backend, descriptors, memcache, names, postgres, resp};
+use crate::{backend, descriptors, http, memcache, names, nginx, postgres, resp};
 
 /// The longest part of a program's name in an instrument's.
 const MAX_NAME_BYTES: usize = 32;
@@ -96,8 +96,12 @@ fn start(name: &str) -> Result<(), StartError> {
             CommandProtocol::Redis => resp::commands::create(classes.program()),
             CommandProtocol::Memcached => memcache::commands::create(classes.program()),
             CommandProtocol::Postgres => postgres::commands::create(classes.program()),
+            CommandProtocol::Http => http::methods::create(classes.program()),
         }
         let _ = PROTOCOL.set(protocol);
+        if protocol == CommandProtocol::Http {
+            nginx::open();
+        }
         if !protocol.has_processes() {
             MAY_DAEMONIZE.store(true, Ordering::Relaxed);
             engine::follow_forks(true);
@@ -106,8 +110,8 @@ fn start(name: &str) -> Result<(), StartError> {
     Ok(())
 }
 
-/// The protocol of a program, by its name. Redis and PostgreSQL and their kin are recognised also by functions
-/// that they export for their modules.
+/// The protocol of a program, by its name. Redis, PostgreSQL, nginx and their kin are recognised also by what
+/// they export for their modules.
 fn protocol_of(name: &str) -> Option<CommandProtocol> {
     let is_redis = || {
         [c"processCommand", c"readQueryFromClient"]
@@ -117,6 +121,7 @@ fn protocol_of(name: &str) -> Option<CommandProtocol> {
     tare_image::command_protocol(name)
         .or_else(|| is_redis().then_some(CommandProtocol::Redis))
         .or_else(|| backend::is_postgres().then_some(CommandProtocol::Postgres))
+        .or_else(|| nginx::is_nginx().then_some(CommandProtocol::Http))
 }
 
 /// The program's name as instruments have it: how it was called, without `-server`.

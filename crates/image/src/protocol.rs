@@ -122,12 +122,14 @@ pub enum CommandProtocol {
     Memcached,
     /// Of PostgreSQL.
     Postgres,
+    /// HTTP, in nginx.
+    Http,
 }
 
 impl CommandProtocol {
-    /// Whether a process of its own serves each connection.
+    /// Whether several processes serve connections.
     pub fn has_processes(self) -> bool {
-        self == Self::Postgres
+        matches!(self, Self::Postgres | Self::Http)
     }
 }
 
@@ -137,6 +139,7 @@ pub fn command_protocol(short_name: &str) -> Option<CommandProtocol> {
         "redis" | "valkey" | "keydb" | "redict" => Some(CommandProtocol::Redis),
         "memcached" => Some(CommandProtocol::Memcached),
         "postgres" | "postmaster" => Some(CommandProtocol::Postgres),
+        "nginx" | "angie" | "openresty" => Some(CommandProtocol::Http),
         _ => None,
     }
 }

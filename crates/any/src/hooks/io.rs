@@ -243,6 +243,7 @@ fn next_bytes(buffer: *mut c_void, flags: c_int) -> *const c_void {
 fn send_file(to: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let running = Running::begin(to, Out);
     let result = call();
-    running.end(moved_bytes(result), |client| client.lose_track());
+    let bytes = moved_bytes(result);
+    running.end(bytes, |client| client.send_unseen(bytes.unwrap_or(0)));
     result
 }

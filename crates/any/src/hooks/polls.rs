@@ -12,7 +12,7 @@ use crate::backend::{Waiting, begin_wait};
 use crate::calls::{observe, set_woken};
 use crate::descriptors::Descriptor;
 use crate::names::{Classes, classes};
-use crate::start;
+use crate::{nginx, start};
 
 /// Runs a poll. `may_wait`: whether its time limit is above zero.
 #[inline(always)]
@@ -66,6 +66,7 @@ fn begin_idle() -> Option<ManuallyDrop<Waiting>> {
     observe(|| {
         start::is_serving();
         end_quiet();
+        nginx::update_role();
         engine::settings::follow_level_in_child();
         let class = classes()?.idle;
         let waiting = begin_wait(Operation::Wait, || idle::start(class));
@@ -176,6 +177,7 @@ hooks! {
         // SAFETY: rule 2 (NULL, or a time).
         |call| poll_with(unsafe { is_long(timeout) }, call)
     }
+    fn sigsuspend(mask: *const sigset_t) -> c_int { |call| poll_with(true, call) }
     fn nanosleep(time: *const timespec, rest: *mut timespec) -> c_int { |call| sleep_with(call) }
     fn clock_nanosleep(clock: c_int, flags: c_int, time: *const timespec, rest: *mut timespec) -> c_int {
         |call| sleep_with(call)

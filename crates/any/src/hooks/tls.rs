@@ -5,8 +5,11 @@
 use std::ffi::{c_int, c_void};
 use std::io::Write as _;
 
+use libc::off_t;
+
 use super::{descriptors, polls};
 use crate::calls::{observe, run_unobserved};
+use crate::client::Client;
 use crate::descriptors::Access::{self, In, Out};
 use crate::imports::{self, Import};
 use crate::{start, tls};
@@ -46,34 +49,58 @@ fn with_buffer(
         false => 0,
     };
     observe(|| {
-        if socket.is_none() && length == 0 {
-            return;
-        }
-        let Some(connection) = socket
-            .or_else(|| tls::socket(ssl))
-            .and_then(descriptors::get)
-        else {
-            return;
-        };
-        let mut object = connection.lock();
-        let Some(client) = object.as_mut().and_then(|object| object.client()) else {
-            return;
-        };
-        let Some(encryption) = client.encryption_of(ssl) else {
-            return;
-        };
-        if let Some(socket) = socket {
-            encryption.set_socket(socket);
-        }
-        if length != 0 {
+        let moved = |client: &mut Client| {
             // SAFETY: rule 3 (the call moved as many bytes of the buffer).
             client.moved(access, unsafe {
                 std::slice::from_raw_parts(buffer.cast(), length)
             });
-            if client.is_quiet() {
-                polls::end_quiet_later(connection);
-            }
+        };
+        pass_on(ssl, socket, (length != 0).then_some(moved));
+    });
+    result
+}
+
+/// A call of the library has read or written this socket, and has moved plain bytes if there is `moved`.
+#[inline(always)]
+fn pass_on(ssl: usize, socket: Option<c_int>, moved: Option<impl FnOnce(&mut Client)>) {
+    if socket.is_none() && moved.is_none() {
+        return;
+    }
+    let Some(connection) = socket
+        .or_else(|| tls::socket(ssl))
+        .and_then(descriptors::get)
+    else {
+        return;
+    };
+    let mut object = connection.lock();
+    let Some(client) = object.as_mut().and_then(|object| object.client()) else {
+        return;
+    };
+    let Some(encryption) = client.encryption_of(ssl) else {
+        return;
+    };
+    if let Some(socket) = socket {
+        encryption.set_socket(socket);
+    }
+    if let Some(moved) = moved {
+        moved(client);
+        if client.is_quiet() {
+            polls::end_quiet_later(connection);
         }
+    }
+}
+
+/// Runs a call that sends a file, whose bytes nobody sees.
+#[inline(always)]
+fn send_file(ssl: *mut c_void, call: impl FnOnce() -> isize) -> isize {
+    let ssl = ssl.addr();
+    let interrupted = tls::begin(ssl);
+    let result = call();
+    let socket = tls::end(interrupted);
+    observe(|| {
+        let bytes = u64::try_from(result).unwrap_or(0);
+        let moved = |client: &mut Client| client.send_unseen(bytes);
+        pass_on(ssl, socket, (bytes != 0).then_some(moved));
     });
     result
 }
@@ -96,11 +123,11 @@ unsafe fn written(number: *const usize) -> usize {
 /// Declares functions of the library, and their table. `|call|` calls the library's own, with the same
 /// arguments.
 macro_rules! imports {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> c_int { |$call:ident| $body:expr })*) => {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty { |$call:ident| $body:expr })*) => {
         $(
             #[allow(non_snake_case, reason = "the library's name")]
-            unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
-                type Function = unsafe extern "C-unwind" fn($($type),*) -> c_int;
+            unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+                type Function = unsafe extern "C-unwind" fn($($type),*) -> $result;
                 // SAFETY: rule 6 (the address was there under this name).
                 let real: Function = unsafe { std::mem::transmute(table::$name.real()) };
                 let $call = || {
@@ -149,5 +176,8 @@ imports! {
     fn SSL_write_ex(ssl: *mut c_void, buffer: *const c_void, count: usize, sent: *mut usize) -> c_int {
         // SAFETY: `with_buffer` asks only if the call has succeeded.
         |call| with_buffer(ssl, Out, buffer, call, |_| unsafe { written(sent) })
+    }
+    fn SSL_sendfile(ssl: *mut c_void, fd: c_int, at: off_t, count: usize, flags: c_int) -> isize {
+        |call| send_file(ssl, call)
     }
 }

@@ -143,6 +143,9 @@ pub fn remark(path: &Path) -> String {
         Some(CommandProtocol::Postgres) => format!(
             "{name}: statements with users and databases, {CALLS} are recorded; not statements within functions, replication, {unseen_tls}{UNSEEN} {OF_THREADS}"
         ),
+        Some(CommandProtocol::Http) => format!(
+            "{name}: HTTP/1 requests with users and hosts, {CALLS} are recorded; not requests of HTTP/2 and HTTP/3, {unseen_tls}{UNSEEN} {OF_THREADS}"
+        ),
         None => format!("{name}: {CALLS} are recorded; not {UNSEEN} {OF_THREADS}"),
     }
 }

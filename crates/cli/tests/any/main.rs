@@ -1,4 +1,4 @@
-//! `tare run` of programs that know nothing of Tare: Redis, memcached, PostgreSQL, and small programs.
+//! `tare run` of programs that know nothing of Tare: Redis, memcached, PostgreSQL, nginx, and small programs.
 
 mod client;
 mod door_install;
@@ -6,6 +6,7 @@ mod hostile;
 #[path = "../support/live.rs"]
 mod live;
 mod memcached;
+mod nginx;
 mod postgres;
 mod postgres_statements;
 mod postgres_waits;

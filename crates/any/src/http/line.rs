@@ -1,0 +1,98 @@
+//! Lines from parts of any size.
+
+/// Bytes of a line that are stored.
+pub const MAX_LINE_BYTES: usize = 4096;
+
+/// A line that is read.
+#[derive(Debug, Default)]
+pub struct Line {
+    /// What earlier parts had of it.
+    bytes: Vec<u8>,
+    /// Whether the next part begins another line.
+    is_done: bool,
+}
+
+impl Line {
+    /// The next line, without its end, cut after [`MAX_LINE_BYTES`]. `part` has then what follows. `None`: the
+    /// line does not end in this part.
+    pub fn read<'a, 'p: 'a>(&'a mut self, part: &mut &'p [u8]) -> Option<&'a [u8]> {
+        if std::mem::take(&mut self.is_done) {
+            self.bytes.clear();
+        }
+        let Some(end) = part.iter().position(|&byte| byte == b'\n') else {
+            self.append(part);
+            *part = &[];
+            return None;
+        };
+        let line = &part[..end];
+        *part = &part[end + 1..];
+        self.is_done = true;
+        let line = match self.bytes.is_empty() {
+            true => &line[..line.len().min(MAX_LINE_BYTES)],
+            false => {
+                self.append(line);
+                &self.bytes
+            }
+        };
+        Some(line.strip_suffix(b"\r").unwrap_or(line))
+    }
+
+    fn append(&mut self, part: &[u8]) {
+        let space = MAX_LINE_BYTES - self.bytes.len();
+        self.bytes.extend_from_slice(&part[..part.len().min(space)]);
+    }
+
+    /// Forgets what was read of a line.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.is_done = false;
+    }
+}
+
+/// The name and the value of a header's line.
+pub fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|&byte| byte == b':')?;
+    Some((&line[..colon], line[colon + 1..].trim_ascii()))
+}
+
+/// A value that is a decimal number.
+pub fn number(value: &[u8]) -> Option<u64> {
+    match value.iter().all(u8::is_ascii_digit) {
+        true => str::from_utf8(value).ok()?.parse().ok(),
+        false => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_the_same_in_parts_of_any_size_and_are_cut() {
+        let long = "x".repeat(3 * MAX_LINE_BYTES);
+        let text = format!("GET / HTTP/1.1\r\n\n{long}\r\n\r\nend\n");
+        for size in [1, 2, 7, 1000, text.len()] {
+            let (mut line, mut all) = (Line::default(), Vec::new());
+            for mut part in text.as_bytes().chunks(size) {
+                while !part.is_empty() {
+                    if let Some(line) = line.read(&mut part) {
+                        all.push(String::from_utf8_lossy(line).into_owned());
+                    }
+                }
+                assert!(line.bytes.capacity() <= 2 * MAX_LINE_BYTES);
+            }
+            let expected = ["GET / HTTP/1.1", "", &long[..MAX_LINE_BYTES], "", "end"];
+            assert_eq!(all, expected, "parts of {size}");
+        }
+    }
+
+    #[test]
+    fn headers_have_names_and_values() {
+        assert_eq!(header(b"Host:  a b "), Some((&b"Host"[..], &b"a b"[..])));
+        assert_eq!(header(b"Host"), None);
+        assert_eq!(number(b"17"), Some(17));
+        for value in [&b""[..], b"-1", b"+1", b"1 ", b"18446744073709551616"] {
+            assert_eq!(number(value), None);
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! Reads requests, as far as Tare needs: where each ends, what it asks for, and who asks.
+
+use super::body::Body;
+use super::line::{self, Line};
+use super::methods::{self, Method};
+
+/// Bytes of a target that are stored.
+pub const MAX_TARGET_BYTES: usize = 512;
+/// The longest names of users and hosts that are stored.
+const MAX_NAME_BYTES: usize = 64;
+
+/// A request, as far as it was read.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// `None`: its first line was not read, or is none.
+    pub method: Option<&'static Method>,
+    /// What it asks for, cut.
+    pub target: Vec<u8>,
+    pub is_target_cut: bool,
+    /// The host of its server, empty = it names none.
+    pub host: String,
+    /// The user's name that it claims.
+    pub user: Option<String>,
+    /// Whether it begins a connection of HTTP/2.
+    pub is_preface: bool,
+    /// Whether the response has no header: HTTP/0.9.
+    pub is_simple: bool,
+    /// Whether its headers were read.
+    pub has_headers: bool,
+    /// Whether all of it was read.
+    pub is_complete: bool,
+}
+
+impl Request {
+    /// Reads its first line. False: it is none.
+    fn read_line(&mut self, line: &[u8]) -> bool {
+        let mut words = line
+            .split(|&byte| byte == b' ')
+            .filter(|word| !word.is_empty());
+        let (Some(method), Some(target)) = (words.next(), words.next()) else {
+            return false;
+        };
+        if !method
+            .iter()
+            .all(|byte| byte.is_ascii_uppercase() || b"-_".contains(byte))
+        {
+            return false;
+        }
+        let version = words.next_back();
+        self.method = methods::find(method);
+        let stored = target.len().min(MAX_TARGET_BYTES);
+        self.target.extend_from_slice(&target[..stored]);
+        self.is_target_cut = stored < target.len();
+        self.is_simple = version.is_none() && line.len() < line::MAX_LINE_BYTES;
+        self.is_preface = method == b"PRI" && version == Some(b"HTTP/2.0");
+        true
+    }
+
+    fn set_host(&mut self, value: &[u8]) {
+        let end = match value.first() {
+            // An address of IPv6.
+            Some(b'[') => value.iter().position(|&byte| byte == b']').map(|at| at + 1),
+            _ => value.iter().position(|&byte| byte == b':'),
+        };
+        let host = &value[..end.unwrap_or(value.len())];
+        let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._[]:*".contains(byte);
+        if host.len() <= MAX_NAME_BYTES && host.iter().all(is_sign) {
+            self.host = String::from_utf8_lossy(host).to_ascii_lowercase();
+        }
+    }
+}
+
+/// The user's name in a value of the header Authorization.
+fn user(value: &[u8]) -> Option<String> {
+    let (scheme, rest) = value.split_at_checked(6)?;
+    if !scheme.eq_ignore_ascii_case(b"basic ") {
+        return None;
+    }
+    let mut name = Vec::new();
+    let (mut bits, mut count) = (0u32, 0);
+    for &byte in rest.trim_ascii_start() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        (bits, count) = ((bits << 6 | u32::from(digit)) & 0xffff, count + 6);
+        if count >= 8 {
+            count -= 8;
+            match (bits >> count) as u8 {
+                // The password follows.
+                b':' => return String::from_utf8(name).ok().filter(|name| !name.is_empty()),
+                byte if byte.is_ascii_control() => return None,
+                byte => name.push(byte),
+            }
+        }
+        if name.len() > MAX_NAME_BYTES {
+            return None;
+        }
+    }
+    None
+}
+
+/// What the parser has read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The first byte of a request.
+    Begin,
+    /// Something of the request: see its fields.
+    Progress,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Before a request.
+    #[default]
+    Start,
+    /// In its first line.
+    Line,
+    /// In its headers.
+    Headers,
+    Body(Body),
+    /// It is malformed: the server will answer it, and close the connection.
+    Malformed,
+}
+
+/// Reads requests from parts of any size.
+#[derive(Debug, Default)]
+pub struct Parser {
+    state: State,
+    line: Line,
+    length: Option<u64>,
+    is_chunked: bool,
+}
+
+impl Parser {
+    /// Reads the next bytes up to an event, and changes the request that they are of. `part` has then what
+    /// follows. `None`: all bytes were read.
+    pub fn next(&mut self, part: &mut &[u8], request: &mut Request) -> Option<Event> {
+        loop {
+            if part.is_empty() {
+                return None;
+            }
+            match &mut self.state {
+                State::Start => {
+                    self.state = State::Line;
+                    self.line.clear();
+                    (self.length, self.is_chunked) = (None, false);
+                    return Some(Event::Begin);
+                }
+                State::Line => {
+                    let line = self.line.read(part)?;
+                    // The server ignores empty lines before it.
+                    if line.is_empty() {
+                        continue;
+                    }
+                    if !request.read_line(line) {
+                        self.state = State::Malformed;
+                    } else if request.is_simple {
+                        request.has_headers = true;
+                        self.end(request);
+                    } else {
+                        self.state = State::Headers;
+                    }
+                    return Some(Event::Progress);
+                }
+                State::Headers => {
+                    let line = self.line.read(part)?;
+                    if line.is_empty() {
+                        self.end_headers(request);
+                        return Some(Event::Progress);
+                    }
+                    let Some((name, value)) = line::header(line) else {
+                        continue;
+                    };
+                    let is_well_formed = match name.len() {
+                        4 if name.eq_ignore_ascii_case(b"host") => {
+                            request.set_host(value);
+                            true
+                        }
+                        13 if name.eq_ignore_ascii_case(b"authorization") => {
+                            request.user = user(value);
+                            true
+                        }
+                        14 if name.eq_ignore_ascii_case(b"content-length") => self
+                            .length
+                            .replace(line::number(value).unwrap_or(u64::MAX))
+                            .is_none(),
+                        17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                            let is_first = !std::mem::replace(&mut self.is_chunked, true);
+                            is_first && value.eq_ignore_ascii_case(b"chunked")
+                        }
+                        _ => true,
+                    };
+                    if !is_well_formed {
+                        self.state = State::Malformed;
+                    }
+                }
+                State::Body(body) => match body.read(part) {
+                    Ok(true) => {
+                        self.end(request);
+                        return Some(Event::Progress);
+                    }
+                    Ok(false) => return None,
+                    Err(_) => self.state = State::Malformed,
+                },
+                State::Malformed => *part = &[],
+            }
+        }
+    }
+
+    fn end_headers(&mut self, request: &mut Request) {
+        request.has_headers = true;
+        match (self.length, self.is_chunked) {
+            (Some(_), true) | (Some(u64::MAX), _) => self.state = State::Malformed,
+            _ if request.is_preface => self.state = State::Malformed,
+            (_, true) => self.state = State::Body(Body::of_chunks()),
+            (None | Some(0), false) => self.end(request),
+            (Some(length), false) => self.state = State::Body(Body::of_length(length)),
+        }
+    }
+
+    fn end(&mut self, request: &mut Request) {
+        request.is_complete = true;
+        self.state = State::Start;
+    }
+
+    /// Whether nobody knows where the next request begins.
+    pub fn is_malformed(&self) -> bool {
+        matches!(self.state, State::Malformed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Request {
+        /// Bytes of memory that it takes.
+        fn size(&self) -> usize {
+            let user = self.user.as_ref().map_or(0, String::capacity);
+            self.target.capacity() + self.host.capacity() + user
+        }
+    }
+
+    /// The requests in these bytes, read in parts of this size.
+    fn requests(bytes: &[u8], size: usize) -> Vec<Request> {
+        methods::create("test");
+        let (mut parser, mut all) = (Parser::default(), Vec::<Request>::new());
+        let mut spare = Request::default();
+        for mut part in bytes.chunks(size) {
+            while let Some(event) = parser.next(&mut part, all.last_mut().unwrap_or(&mut spare)) {
+                if event == Event::Begin {
+                    all.push(Request::default());
+                }
+            }
+        }
+        assert_eq!(spare.size(), 0);
+        all
+    }
+
+    fn describe(request: &Request) -> String {
+        let method = request.method.map_or("-", |method| method.name);
+        let target = String::from_utf8_lossy(&request.target);
+        let user = request.user.as_deref().unwrap_or("-");
+        let state = if request.is_complete {
+            "complete"
+        } else {
+            "open"
+        };
+        format!("{method} {target} {} {user} {state}", request.host)
+    }
+
+    #[test]
+    fn parts_of_any_size_give_the_same_requests() {
+        let bytes = b"\r\nGET /a HTTP/1.1\r\nHost: A.example:80\r\nAuthorization: Basic YW5uOnNlY3JldA==\r\n\r\n\
+            POST  /b  HTTP/1.1\nhost: [::1]:8080\ncontent-length: 9\n\nGET /x\r\n\r\
+            PUT /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nGET \r\n0\r\n\r\n\
+            BREW /d HTTP/1.0\r\nAuthorization: Bearer x\r\nno header\r\n\r\n\
+            GET /old\r\n\
+            DELETE /e HTTP/1.1\r\nHost: e\r\n";
+        let expected = [
+            "GET /a a.example ann complete",
+            "POST /b [::1] - complete",
+            "PUT /c  - complete",
+            "? /d  - complete",
+            "GET /old  - complete",
+            "DELETE /e e - open",
+        ];
+        for size in 1..=bytes.len() {
+            let all = requests(bytes, size);
+            let all: Vec<_> = all.iter().map(describe).collect();
+            assert_eq!(all, expected, "parts of {size}");
+        }
+    }
+
+    #[test]
+    fn what_is_malformed_is_one_request_that_does_not_end() {
+        let next = "GET /next HTTP/1.1\r\n\r\n";
+        for wrong in [
+            "garbage\r\n\r\n",
+            "get / HTTP/1.1\r\n\r\n",
+            "GET\r\n\r\n",
+            "\x16\x03\x01\x02\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        ] {
+            let all = requests(format!("{wrong}{next}").as_bytes(), 5);
+            assert_eq!(all.len(), 1, "{wrong}");
+            assert!(!all[0].is_complete, "{wrong}");
+            assert_eq!(all[0].is_preface, wrong.starts_with("PRI"));
+        }
+    }
+
+    #[test]
+    fn users_are_names_without_passwords() {
+        assert_eq!(user(b"basic  YW5uOg=="), Some("ann".to_owned()));
+        // Without `:`, without a name, with a line end, with other bytes, and too long.
+        for value in [
+            "Basic YW5u",
+            "Basic Onh4",
+            "Basic YQo6",
+            "Basic a!",
+            "Basic",
+            "Digest YW5uOg==",
+            "Basic /zo=",
+        ] {
+            assert_eq!(user(value.as_bytes()), None, "{value}");
+        }
+        let long = format!("Basic {}", "YWFh".repeat(99));
+        assert_eq!(user(long.as_bytes()), None);
+    }
+
+    #[test]
+    fn what_never_ends_takes_bounded_memory() {
+        let long = "x".repeat(1 << 20);
+        let headers = "a: b\r\n".repeat(1 << 16);
+        for text in [
+            format!("GET /{long}"),
+            format!("GET /{long} HTTP/1.1\r\nHost: {long}\r\n{long}: {long}\r\n{headers}"),
+            long.clone(),
+            format!("GET / HTTP/1.1\r\nAuthorization: Basic {long}\r\n{headers}"),
+            format!(
+                "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;{long}\r\nx\r\n0\r\n{headers}"
+            ),
+        ] {
+            let all = requests(text.as_bytes(), 777);
+            assert_eq!(all.len(), 1);
+            assert!(all[0].size() <= 2 * MAX_TARGET_BYTES, "{}", all[0].size());
+            assert!(!all[0].is_complete);
+        }
+    }
+
+    /// Bytes of any kind: parts of requests in any order, changed.
+    #[test]
+    fn any_bytes_are_read_the_same_in_parts_of_any_size() {
+        let pieces: [&[u8]; 16] = [
+            b"GET /a/17 HTTP/1.1\r\n",
+            b"POST /b HTTP/1.1\r\n",
+            b"Host: a\r\n",
+            b"Content-Length: 5\r\n",
+            b"Transfer-Encoding: chunked\r\n",
+            b"Authorization: Basic YW5uOg==\r\n",
+            b"\r\n",
+            b"\n",
+            b"5\r\nabcde\r\n",
+            b"0\r\n\r\n",
+            b"\0\xff\r",
+            b"GET /old\r\n",
+            b"PRI * HTTP/2.0\r\n\r\n",
+            b": \r\n",
+            b" \r\n",
+            b"hello",
+        ];
+        let mut random = numbers(4711);
+        for _ in 0..3000 {
+            let mut bytes = Vec::new();
+            for _ in 0..random() % 12 {
+                bytes.extend_from_slice(pieces[random() % pieces.len()]);
+                if random().is_multiple_of(8) {
+                    let at = random() % bytes.len();
+                    bytes[at] = random() as u8;
+                }
+            }
+            let describe_all =
+                |size| -> Vec<String> { requests(&bytes, size).iter().map(describe).collect() };
+            let at_once = describe_all(bytes.len().max(1));
+            for size in [1, 3, 1 + random() % 30] {
+                assert_eq!(
+                    describe_all(size),
+                    at_once,
+                    "{:?}",
+                    String::from_utf8_lossy(&bytes)
+                );
+            }
+        }
+    }
+
+    /// Numbers that are the same in every run.
+    fn numbers(mut state: u64) -> impl FnMut() -> usize {
+        move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize
+        }
+    }
+}

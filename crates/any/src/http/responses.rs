@@ -1,0 +1,258 @@
+//! Reads responses: where each ends, and its status.
+
+use super::body::Body;
+use super::line::{self, Line};
+
+/// What the server writes is no response: a frame of HTTP/2, bytes behind an upgrade.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotResponse;
+
+/// The longest status line that is stored.
+const MAX_STATUS_BYTES: usize = 64;
+
+/// A response's headers.
+#[derive(Debug, Default)]
+pub struct Head {
+    pub status: u16,
+    /// The status and its reason: `404 Not Found`.
+    pub line: String,
+    /// Whether the server closes the connection after it.
+    pub closes: bool,
+    length: Option<u64>,
+    is_chunked: bool,
+}
+
+/// What a response depends on in its request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request {
+    /// The response has no body (HEAD).
+    pub without_body: bool,
+    /// The response has no headers (HTTP/0.9).
+    pub without_headers: bool,
+}
+
+/// What the parser has read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The headers of the final response.
+    Head,
+    /// The end of the response.
+    End,
+    /// The connection has another protocol from now on. This is also the response's end.
+    Upgrade,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Before a response.
+    #[default]
+    Start,
+    /// In its first line.
+    Status,
+    Headers,
+    Body(Body),
+}
+
+/// Reads responses from parts of any size.
+#[derive(Debug, Default)]
+pub struct Parser {
+    state: State,
+    line: Line,
+    head: Head,
+}
+
+impl Parser {
+    /// The headers of the response that is read.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Whether a response was begun that is not complete.
+    pub fn is_within(&self) -> bool {
+        !matches!(self.state, State::Start)
+    }
+
+    /// Whether the response ends only with the connection.
+    pub fn ends_with_connection(&self) -> bool {
+        matches!(&self.state, State::Body(body) if body.is_rest())
+    }
+
+    /// Reads the next bytes up to an event. `part` has then what follows. `None`: all bytes were read.
+    pub fn next(
+        &mut self,
+        part: &mut &[u8],
+        request: Request,
+    ) -> Result<Option<Event>, NotResponse> {
+        loop {
+            match &mut self.state {
+                State::Body(body) => match body.read(part) {
+                    Ok(true) => return Ok(Some(self.end())),
+                    Ok(false) => return Ok(None),
+                    Err(_) => return Err(NotResponse),
+                },
+                _ if part.is_empty() => return Ok(None),
+                State::Start => {
+                    self.head = Head::default();
+                    self.line.clear();
+                    self.state = State::Status;
+                    if request.without_headers {
+                        self.head.closes = true;
+                        self.state = State::Body(Body::of_rest());
+                        return Ok(Some(Event::Head));
+                    }
+                    if part[0] != b'H' {
+                        return Err(NotResponse);
+                    }
+                }
+                State::Status => {
+                    let Some(line) = self.line.read(part) else {
+                        return Ok(None);
+                    };
+                    let (status, text) = status(line).ok_or(NotResponse)?;
+                    self.head.status = status;
+                    self.head.line = text;
+                    self.state = State::Headers;
+                }
+                State::Headers => {
+                    let Some(line) = self.line.read(part) else {
+                        return Ok(None);
+                    };
+                    if !line.is_empty() {
+                        if let Some((name, value)) = line::header(line) {
+                            self.head.read(name, value);
+                        }
+                        continue;
+                    }
+                    match self.head.status {
+                        101 => {
+                            self.state = State::Start;
+                            return Ok(Some(Event::Upgrade));
+                        }
+                        100..200 => self.state = State::Start,
+                        _ => {
+                            self.state = State::Body(self.head.body(request));
+                            return Ok(Some(Event::Head));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The server has written bytes that nobody sees, of a file. True: the response has ended.
+    pub fn skip(&mut self, bytes: u64) -> Result<bool, NotResponse> {
+        let State::Body(body) = &mut self.state else {
+            return Err(NotResponse);
+        };
+        let has_ended = body.skip(bytes).map_err(|_| NotResponse)?;
+        if has_ended {
+            self.end();
+        }
+        Ok(has_ended)
+    }
+
+    fn end(&mut self) -> Event {
+        self.state = State::Start;
+        Event::End
+    }
+}
+
+impl Head {
+    fn read(&mut self, name: &[u8], value: &[u8]) {
+        match name.len() {
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                self.closes |= value.eq_ignore_ascii_case(b"close");
+            }
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                self.length = line::number(value);
+            }
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                self.is_chunked = value.eq_ignore_ascii_case(b"chunked");
+            }
+            _ => {}
+        }
+    }
+
+    fn body(&self, request: Request) -> Body {
+        match (self.status, self.length) {
+            (204 | 304, _) => Body::of_length(0),
+            _ if request.without_body => Body::of_length(0),
+            _ if self.is_chunked => Body::of_chunks(),
+            (_, Some(length)) => Body::of_length(length),
+            (_, None) => Body::of_rest(),
+        }
+    }
+}
+
+/// The status of a first line, and its text.
+fn status(line: &[u8]) -> Option<(u16, String)> {
+    let rest = line.strip_prefix(b"HTTP/1.")?.get(1..)?.trim_ascii_start();
+    let digits = rest.get(..3)?;
+    let status = line::number(digits)?;
+    let text = &rest[..rest.len().min(MAX_STATUS_BYTES)];
+    Some((status as u16, String::from_utf8_lossy(text).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The events of these bytes, read in parts of this size, as text.
+    fn events(bytes: &[u8], size: usize, request: Request) -> Result<String, NotResponse> {
+        let (mut parser, mut all) = (Parser::default(), String::new());
+        for mut part in bytes.chunks(size) {
+            while let Some(event) = parser.next(&mut part, request)? {
+                match event {
+                    Event::Head => all.push_str(&format!("{} ", parser.head().line)),
+                    Event::End => all.push_str("; "),
+                    Event::Upgrade => all.push_str("upgrade "),
+                }
+            }
+        }
+        if parser.ends_with_connection() {
+            all.push_str("rest");
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn responses_end_by_length_chunks_or_connection() {
+        let body = Request::default();
+        let head = Request {
+            without_body: true,
+            without_headers: false,
+        };
+        let simple = Request {
+            without_body: false,
+            without_headers: true,
+        };
+        for (bytes, request, expected) in [
+            (&b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"[..], body, "200 OK ; 404 Not Found ; "),
+            (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", body, "204 No Content ; "),
+            (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", body, "304 Not Modified ; "),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nHTTP/1.1 500 \r\nContent-Length: 1\r\n\r\n", body, "200 OK ; 500  "),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", head, "200 OK ; "),
+            (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nHTTP/1.1 200 OK\r\n", body, "200 OK rest"),
+            (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n", body, "upgrade "),
+            (b"<html>", simple, " rest"),
+        ] {
+            for size in 1..=bytes.len() {
+                assert_eq!(events(bytes, size, request).as_deref(), Ok(expected), "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_protocols_are_recognised() {
+        let settings = [0, 0, 18, 4, 0, 0, 0, 0, 0];
+        for bytes in [
+            &settings[..],
+            b"HELLO\r\n",
+            b"HTTP/2.0 200\r\n",
+            b"HTTP/1.1 2\r\n",
+            b"<html>\r\n",
+        ] {
+            assert_eq!(events(bytes, 4, Request::default()), Err(NotResponse));
+        }
+    }
+}
