@@ -28,6 +28,8 @@ mod metrics_source;
 mod observe;
 #[cfg(feature = "tools")]
 mod option_values;
+#[cfg(feature = "tools")]
+mod otlp;
 mod output;
 #[cfg(feature = "tools")]
 mod plans;

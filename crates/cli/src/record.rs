@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use tare_history::{
-    EndReason, Event, ExactWindows, Options, PlanReader, Query, Recorder, Retention, Sampling,
-    Source,
+    EndReason, Event, ExactWindows, Follower, Options, PlanReader, Query, Recorder, Retention,
+    Sampling, Source,
 };
 use tare_live::Figures;
 
@@ -18,6 +18,7 @@ use crate::exit::{FAILED, Failure};
 use crate::metrics_source::{self, MetricsOptions, SessionClient};
 use crate::observe::{self, ObservedServer, QueryError};
 use crate::option_values::{parse_duration, parse_rate, parse_size};
+use crate::otlp::{OtlpOptions, SpanExporter};
 use crate::plans::{PlanMode, PlanThread};
 use crate::processes;
 use crate::sql::Target;
@@ -85,6 +86,9 @@ pub struct Args {
     exact: ExactOptions,
 
     #[command(flatten)]
+    otlp: OtlpOptions,
+
+    #[command(flatten)]
     metrics: MetricsOptions,
 
     /// Print every ten seconds how many rows were written, and the cost of sampling
@@ -129,6 +133,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         options.rate,
         args.dir.display()
     );
+    let mut spans = Spans(args.otlp.exporter(&options.server, &options.host));
     let mut is_first = true;
     loop {
         let unwritten = |error: tare_history::Error| {
@@ -149,7 +154,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
         let recorder = recorder
             .with_windows(connection.windows.take())
-            .with_plans(connection.plans.take());
+            .with_plans(connection.plans.take())
+            .with_follower(spans.0.as_mut().map(|spans| spans as &mut dyn Follower));
         let ended = recorder.record(
             &mut *connection.source,
             connection
@@ -162,7 +168,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                 }
                 Event::Unread(why) if is_first => eprintln!("tare: status is not complete: {why}"),
                 Event::Refused(..) | Event::Unread(_) => {}
-                Event::Window(line) | Event::Plan(line) => eprintln!("tare: {line}"),
+                Event::Window(line) | Event::Plan(line) | Event::Follower(line) => {
+                    eprintln!("tare: {line}")
+                }
                 Event::Written(sampling) => {
                     figures.add(&sampling);
                     if args.verbose || (is_first && !is_segment) {
@@ -182,6 +190,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             }
             EndReason::Lost(why) => {
                 is_first = false;
+                spans.0.iter_mut().for_each(SpanExporter::end_statements);
                 let left = || {
                     args.duration
                         .map(|most| most.saturating_sub(began.elapsed()))
@@ -194,6 +203,17 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                 options.duration = left().map(|left| left.max(MIN_DURATION));
                 eprintln!("tare: recording again");
             }
+        }
+    }
+}
+
+/// Sends the last spans when recording ends, and prints how many were lost.
+struct Spans(Option<SpanExporter>);
+
+impl Drop for Spans {
+    fn drop(&mut self) {
+        if let Some(line) = self.0.take().and_then(SpanExporter::finish) {
+            eprintln!("tare: {line}");
         }
     }
 }

@@ -55,7 +55,7 @@ pub use query::{Answer, Query, QueryError};
 pub use recorder::{EndReason, Event, Options, Recorder, Sampling};
 pub use retention::Retention;
 pub use row_locks::{NoRowLocks, ROW_LOCK_WAIT, RowLockWait, RowLocks};
-pub use sample::{Moment, Sample, Source, sampled_text};
+pub use sample::{Follower, Moment, Sample, Source, sampled_text};
 pub use scan::Scan;
 pub use schema::{Column, TABLES, Table, Type, VERSION};
 pub use segment::SegmentSource;

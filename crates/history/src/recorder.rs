@@ -14,7 +14,7 @@ use crate::growth::Growth;
 use crate::plan::{Plan, PlanReader};
 use crate::query::{Query, QueryError};
 use crate::retention::Retention;
-use crate::sample::{Moment, Source};
+use crate::sample::{Follower, Moment, Source};
 use crate::writer::Writer;
 
 /// Options of a recorder.
@@ -65,6 +65,8 @@ pub enum Event {
     Unread(String),
     /// Plans cannot be read, or not completely: a sentence. Each is reported once.
     Plan(String),
+    /// A sentence of what follows the recorder.
+    Follower(String),
     /// An exact window was opened, ended or refused: a line for the log.
     Window(String),
 }
@@ -102,6 +104,7 @@ pub struct Recorder<'a> {
     is_exact: Option<bool>,
     windows: Option<ExactWindows>,
     plans: Option<Box<dyn PlanReader>>,
+    follower: Option<&'a mut dyn Follower>,
     sampling: Sampling,
     last_locks: Instant,
     last_status: Option<Instant>,
@@ -124,6 +127,7 @@ impl<'a> Recorder<'a> {
             is_exact: None,
             windows: None,
             plans: None,
+            follower: None,
             sampling: Sampling::default(),
             last_locks: Instant::now(),
             last_status: None,
@@ -142,6 +146,12 @@ impl<'a> Recorder<'a> {
     #[must_use]
     pub fn with_plans(self, plans: Option<Box<dyn PlanReader>>) -> Self {
         Self { plans, ..self }
+    }
+
+    /// Passes on what is read.
+    #[must_use]
+    pub fn with_follower(self, follower: Option<&'a mut dyn Follower>) -> Self {
+        Self { follower, ..self }
     }
 
     /// Records until it is stopped or the server has gone. Growth is that of the server's counters, or of the
@@ -186,6 +196,10 @@ impl<'a> Recorder<'a> {
                     self.sampling.samples += moment.samples.len() as u64;
                     self.writer.add_moment(&moment, schedule.represent(start))?;
                     self.record_locks(&moment, source);
+                    if let Some(follower) = &mut self.follower {
+                        let messages = follower.follow(&moment).into_iter();
+                        messages.for_each(|line| notify(Event::Follower(line)));
+                    }
                     self.record_status(&moment, source, notify);
                     self.record_plans(&moment, notify);
                     ended = self
@@ -220,6 +234,9 @@ impl<'a> Recorder<'a> {
         if since >= LOCKS_INTERVAL {
             self.last_locks = start;
             let locks = source.read_locks(moment);
+            if let Some(follower) = &mut self.follower {
+                follower.follow_locks(&locks);
+            }
             (self.writer).add_blocks(&locks.blocks, moment.at, since.as_secs_f64());
             if let Some(deadlock) = &locks.deadlock {
                 self.writer.add_deadlock(deadlock, moment.at);
@@ -374,6 +391,9 @@ impl<'a> Recorder<'a> {
                 let meanwhile = (seconds, self.is_exact);
                 self.writer.add_growth(&grown, &texts, at, meanwhile);
                 (self.writer).add_indexes(&self.growth.take_indexes(), at);
+                if let Some(follower) = &mut self.follower {
+                    follower.follow_texts(&texts);
+                }
                 if let Some(plans) = &mut self.plans {
                     plans.observe(&grown, &texts);
                 }

@@ -9,7 +9,7 @@ use tare_reader::Segment;
 use tare_reader::scheduler::State;
 
 use crate::blocks::LockReading;
-use crate::growth::Total;
+use crate::growth::{Text, Total};
 use crate::query::QueryError;
 use crate::status::ServerStatus;
 
@@ -82,6 +82,18 @@ pub struct Moment {
     pub is_exact: Option<bool>,
     /// The active threads.
     pub samples: Vec<Sample>,
+}
+
+/// Follows what a recorder reads. It must not block: the recorder waits for it.
+pub trait Follower {
+    /// Takes a moment, after the locks that were read with it. Returns sentences for the log.
+    fn follow(&mut self, moment: &Moment) -> Vec<String>;
+
+    /// Takes who waited for whom.
+    fn follow_locks(&mut self, locks: &LockReading);
+
+    /// Takes the texts of digests that are new.
+    fn follow_texts(&mut self, texts: &[Text]);
 }
 
 /// A server, a segment or processes that can be sampled.

@@ -1,0 +1,254 @@
+//! Spans of long statements, as `tare record --otlp` sends them to a receiver.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use serde_json::{Value, json};
+use support::server::Server;
+use support::{Directory, Process, finish, wait_for};
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const HOLDERS_TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+/// A collector that answers each request with this status. Ends with the test program.
+fn collector(status: &'static str) -> (String, Receiver<Value>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    let (send, requests) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let request = read_request(&mut stream.expect("a connection"), status);
+            let _ = send.send(request);
+        }
+    });
+    (url, requests)
+}
+
+fn read_request(stream: &mut TcpStream, status: &str) -> Value {
+    let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
+    let (mut line, mut length) = (String::new(), 0);
+    reader.read_line(&mut line).expect("a request");
+    assert_eq!(line, "POST /v1/traces HTTP/1.1\r\n");
+    loop {
+        line.clear();
+        reader.read_line(&mut line).expect("a header");
+        let Some((name, value)) = line.split_once(": ") else {
+            break;
+        };
+        match name {
+            "Content-Length" => length = value.trim().parse().expect("a number"),
+            "Content-Type" => assert_eq!(value.trim(), "application/json"),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).expect("a body");
+    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\n{{}}");
+    stream.write_all(answer.as_bytes()).expect("answered");
+    serde_json::from_slice(&body).expect("JSON")
+}
+
+fn connection_id(conn: &mut Conn) -> u64 {
+    let id = conn.query_first("SELECT CONNECTION_ID()").expect("answers");
+    id.expect("an id")
+}
+
+/// The value of an attribute.
+fn attribute<'v>(of: &'v Value, key: &str) -> Option<&'v Value> {
+    let mut attributes = of["attributes"].as_array()?.iter();
+    let attribute = attributes.find(|attribute| attribute["key"] == key)?;
+    attribute["value"].as_object()?.values().next()
+}
+
+fn server() -> Server {
+    let server = Server::tare(&[]);
+    for statement in [
+        "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES'",
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'",
+    ] {
+        server.connect().query_drop(statement).expect(statement);
+    }
+    server
+}
+
+fn record(directory: &Directory, server: &Server, url: &str) -> std::process::Command {
+    let pid = server.pid().to_string();
+    let words = [
+        "record",
+        "--dir",
+        "history",
+        "--write-every",
+        "0.2s",
+        "--pid",
+        &pid,
+        "--otlp",
+        url,
+    ];
+    let mut command = directory.tare(words);
+    command.args(["--otlp-threshold", "0.1s"]);
+    command
+}
+
+fn samples(directory: &Directory) -> u64 {
+    let sql = "SELECT COUNT(*) AS n FROM samples WHERE trace_id IS NOT NULL";
+    let words = ["sql", "--history", "history", "--format", "json", "-e", sql];
+    let done = finish(&mut directory.tare(words));
+    let rows: Value = serde_json::from_str(&done.stdout).unwrap_or_default();
+    rows[0]["n"].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn a_span_has_its_parent_its_wait_and_its_blocker() {
+    let (directory, server) = (Directory::new("otlp"), server());
+    let (url, requests) = collector("200 OK");
+    let mut recorder = Process::start(record(&directory, &server, &url).stderr(Stdio::null()));
+    let [mut holder, mut waiter, mut unsampled] = [(); 3].map(|()| server.connect());
+    let [holder_id, waiter_id, unsampled_id] =
+        [&mut holder, &mut waiter, &mut unsampled].map(connection_id);
+    let held = format!(
+        "DO GET_LOCK('report', 0) /*traceparent='00-{HOLDERS_TRACE}-b7ad6b7169203331-01'*/"
+    );
+    holder.query_drop(held).expect("granted");
+    let waiting =
+        format!("DO GET_LOCK('report', 600) /*traceparent='00-{TRACE}-00f067aa0ba902b7-01'*/");
+    let waiting = thread::spawn(move || waiter.query_drop(waiting));
+    let sleeping = thread::spawn(move || {
+        let sql = format!("SELECT SLEEP(600) /*traceparent='00-{TRACE}-00f067aa0ba902b8-00'*/");
+        let _ = unsampled.query_drop(sql);
+    });
+    let blocked = "SELECT COUNT(*) AS n FROM blocks WHERE blocker IS NOT NULL";
+    wait_for("the blocker", || {
+        let words = [
+            "sql",
+            "--history",
+            "history",
+            "--format",
+            "json",
+            "-e",
+            blocked,
+        ];
+        let done = finish(&mut directory.tare(words));
+        let rows: Value = serde_json::from_str(&done.stdout).ok()?;
+        (rows[0]["n"].as_u64() > Some(0)).then_some(())
+    });
+    server
+        .connect()
+        .query_drop(format!("KILL {unsampled_id}"))
+        .expect("killed");
+    sleeping.join().expect("ends");
+    holder
+        .query_drop("DO RELEASE_LOCK('report')")
+        .expect("released");
+    waiting.join().expect("ends").expect("granted");
+    let request = requests
+        .recv_timeout(support::HANG_TIMEOUT)
+        .expect("a request");
+    recorder.signal("INT");
+    assert!(recorder.wait().success());
+    let of_resource = &request["resourceSpans"][0];
+    assert_eq!(
+        attribute(&of_resource["resource"], "service.name"),
+        Some(&json!("tare"))
+    );
+    let spans = of_resource["scopeSpans"][0]["spans"]
+        .as_array()
+        .expect("spans");
+    // The trace of the other statement is not recorded by its caller.
+    let [span] = &spans[..] else {
+        panic!("one span: {request:#}");
+    };
+    assert_eq!(span["traceId"], TRACE, "{span:#}");
+    assert_eq!(span["parentSpanId"], "00f067aa0ba902b7", "{span:#}");
+    let id = span["spanId"].as_str().expect("an id");
+    assert!(
+        id.len() == 16 && u64::from_str_radix(id, 16).is_ok_and(|id| id != 0),
+        "{span:#}"
+    );
+    assert_eq!(span["name"], "do", "{span:#}");
+    let time = |key: &str| -> u64 {
+        span[key]
+            .as_str()
+            .expect("a time")
+            .parse()
+            .expect("a number")
+    };
+    assert!(
+        time("endTimeUnixNano") - time("startTimeUnixNano") >= 100_000_000,
+        "{span:#}"
+    );
+    let number = |id: u64| json!(id.to_string());
+    assert_eq!(
+        attribute(span, "tare.connection_id"),
+        Some(&number(waiter_id)),
+        "{span:#}"
+    );
+    assert_eq!(
+        attribute(span, "tare.blocker.connection_id"),
+        Some(&number(holder_id)),
+        "{span:#}"
+    );
+    assert_eq!(
+        attribute(span, "tare.blocker.state"),
+        Some(&json!("sleeping")),
+        "{span:#}"
+    );
+    let events = span["events"].as_array().expect("events");
+    let lock = events
+        .iter()
+        .find(|event| event["name"] == "wait/lock/metadata/sql/mdl");
+    let lock = lock.unwrap_or_else(|| panic!("the wait: {span:#}"));
+    let duration = attribute(lock, "tare.duration_ns")
+        .and_then(Value::as_str)
+        .expect("a duration");
+    assert!(duration.parse::<u64>().expect("a number") > 0, "{span:#}");
+    assert_eq!(span["links"][0]["traceId"], HOLDERS_TRACE, "{span:#}");
+    assert_eq!(span["links"][0]["spanId"], "b7ad6b7169203331", "{span:#}");
+}
+
+/// Runs a traced statement, and ends the recorder once there are samples. Returns the recorder's messages.
+fn record_without_collector(url: &str) -> String {
+    let (directory, server) = (Directory::new("otlp"), server());
+    let recorder = record(&directory, &server, url)
+        .stderr(Stdio::piped())
+        .spawn();
+    let recorder = recorder.expect("starts");
+    let mut traced = server.connect();
+    let sql = format!("SELECT SLEEP(0.5) /*traceparent='00-{TRACE}-00f067aa0ba902b7-01'*/");
+    wait_for("samples", || {
+        traced.query_drop(&sql).expect("sleeps");
+        (samples(&directory) > 3).then_some(())
+    });
+    let pid = rustix::process::Pid::from_raw(recorder.id() as i32).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("its own child");
+    let done = recorder.wait_with_output().expect("ends");
+    assert!(done.status.success(), "{done:?}");
+    String::from_utf8(done.stderr).expect("text")
+}
+
+#[test]
+fn a_collector_that_is_down_or_refuses_loses_spans_and_no_samples() {
+    let closed = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = closed.local_addr().expect("bound");
+    drop(closed);
+    let (refusing, _requests) = collector("503 Service Unavailable");
+    for url in [format!("http://{address}"), refusing] {
+        let messages = record_without_collector(&url);
+        assert_eq!(messages.matches("spans are lost").count(), 1, "{messages}");
+        assert!(messages.contains(" spans were lost"), "{messages}");
+    }
+}
+
+#[test]
+fn a_collector_that_does_not_answer_delays_nothing() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", silent.local_addr().expect("bound"));
+    let messages = record_without_collector(&url);
+    assert!(messages.contains(" spans were lost"), "{messages}");
+}
