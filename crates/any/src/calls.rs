@@ -58,6 +58,12 @@ pub fn observe<T>(body: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(body)).ok()
 }
 
+/// Whether [`observe`] would run code.
+#[inline(always)]
+pub fn is_observing() -> bool {
+    engine::is_running() && !THREAD.with(|thread| thread.is_inside.get())
+}
+
 /// Calls a function of the C library for the program. A signal handler may do so while the thread that it
 /// interrupted is inside of Tare: the thread is not cancelled there (rule 5), but at its next call.
 #[inline(always)]

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use tare_image::Imports;
 
-use crate::exports::exported;
+use crate::exports::{exported, exported_version};
 
 /// A function that is replaced.
 pub struct Import {
@@ -36,10 +36,19 @@ impl Import {
     pub fn real(&self) -> *mut c_void {
         self.real.load(Ordering::Relaxed)
     }
+
+    /// Resolves the library's function, whether or not the program calls it. False: there is none.
+    pub fn resolve(&self) -> bool {
+        if self.real().is_null() {
+            let real = exported(self.name).unwrap_or_default();
+            self.real.store(real, Ordering::Relaxed);
+        }
+        !self.real().is_null()
+    }
 }
 
 /// Replaces these functions where the program imports them. Called before `main`.
-pub fn replace(imports: &'static [&'static Import]) -> io::Result<()> {
+pub fn replace(imports: &[&'static Import]) -> io::Result<()> {
     let find = |name: &str| {
         let mut imports = imports.iter();
         imports.find(|import| import.name.to_bytes() == name.as_bytes())
@@ -60,7 +69,7 @@ pub fn replace(imports: &'static [&'static Import]) -> io::Result<()> {
         let real = match entry.is_read_only {
             true => Some(address.load(Ordering::Relaxed)),
             // The dynamic linker may write the address at the first call only.
-            false => exported(import.name),
+            false => exported_version(import.name, entry.version.as_deref()),
         };
         let Some(real) = real.filter(|real| !real.is_null()) else {
             continue;

@@ -5,7 +5,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | hooks | the functions that the program calls: files, sockets, polls and sleeps, threads |
+//! | hooks | the functions that the program calls: files, sockets, polls and sleeps, threads, locks |
 //! | start | recognises the program, starts the engine, reads options |
 //! | client | a client's connection: its session and its commands |
 //! | resp | the protocol of Redis and Valkey |
@@ -20,6 +20,7 @@
 //! | tls | which connection a call of the TLS library serves |
 //! | imports | functions of other libraries that the program calls, and Tare replaces |
 //! | exports | what the program exports |
+//! | sites | the places of the program's code that take locks |
 //! | names | classes of instruments, by the program's name |
 //! | calls | whether the calling thread is inside of Tare; errno; panics |
 //! | real | the C library's own functions |
@@ -42,6 +43,8 @@
 //! 6. Where the dynamic linker has written the address of a function for the program, there is an aligned
 //!    word of the program's data. Its page is writable, or the dynamic linker has made it read-only. The address
 //!    there is that of a function with the type that its library declares.
+//! 7. A mutex of the GNU C library has its state in the first word, and its kind 16 bytes behind. Programs
+//!    contain both as constants (PTHREAD_MUTEX_INITIALIZER), so no version can change them.
 
 // The contract of the `extern "C-unwind"` functions is the C library's: see above.
 #![allow(clippy::missing_safety_doc)]
@@ -62,6 +65,7 @@ mod real;
 mod request;
 mod resp;
 mod session;
+mod sites;
 mod start;
 mod text;
 mod tls;
@@ -92,5 +96,6 @@ extern "C" fn constructor() {
     if !cfg!(test) {
         start::open();
         hooks::tls::open();
+        hooks::locks::open();
     }
 }

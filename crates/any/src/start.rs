@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::{Config, StartError};
+use engine::{Config, Setting, StartError};
 use tare_image::{CommandProtocol, Linkage, PROGRAM_VARIABLE, engine_options, report_ignored};
 
 use crate::calls::run_unobserved;
@@ -16,14 +16,24 @@ use crate::{backend, descriptors, http, memcache, names, nginx, postgres, resp};
 /// The longest part of a program's name in an instrument's.
 const MAX_NAME_BYTES: usize = 32;
 
+/// The option that decides whether the program's locks are recorded.
+const LOCKS: &str = "locks";
+
 /// As which protocol accepted connections are read.
 static PROTOCOL: OnceLock<CommandProtocol> = OnceLock::new();
+/// Whether the program's locks are recorded: the option `locks`.
+static RECORDS_LOCKS: AtomicBool = AtomicBool::new(false);
 /// Whether the program has not begun to wait for clients.
 static MAY_DAEMONIZE: AtomicBool = AtomicBool::new(false);
 
 /// As which protocol accepted connections are read.
 pub fn protocol() -> Option<CommandProtocol> {
     PROTOCOL.get().copied()
+}
+
+/// Whether the program's locks are recorded.
+pub fn records_locks() -> bool {
+    RECORDS_LOCKS.load(Ordering::Relaxed)
 }
 
 /// The program waits for something to do. Until then, a fork with a single thread is that of a server that
@@ -67,13 +77,22 @@ fn start(name: &str) -> Result<(), StartError> {
     let mut config = Config::default()
         .many_processes(protocol.is_none_or(|protocol| protocol.has_processes()))
         .consumers(current.map(|name| (name, true)));
+    let mut locks = false;
     for (option, value) in engine_options() {
-        if let Err(error) = config.option(&option, &value) {
-            report_ignored(error);
+        match (&*option, Setting::parse(&value)) {
+            (LOCKS, Some(Setting::On)) => locks = true,
+            (LOCKS, Some(Setting::Off)) => locks = false,
+            (LOCKS, _) => report_ignored(format!("{LOCKS} cannot be '{value}': give ON or OFF")),
+            _ => {
+                if let Err(error) = config.option(&option, &value) {
+                    report_ignored(error);
+                }
+            }
         }
     }
     engine::Source::only_in_c();
     engine::start(config)?;
+    RECORDS_LOCKS.store(locks, Ordering::Relaxed);
     descriptors::claim();
     let is_postgres = backend::is_postgres();
     let kinds = is_postgres.then_some((backend::KINDS, backend::kind_of as fn(&str) -> _));

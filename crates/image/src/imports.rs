@@ -25,6 +25,8 @@ pub struct Imports {
 pub struct Entry {
     /// The function's name.
     pub name: String,
+    /// The version of the function, if the program names one.
+    pub version: Option<String>,
     /// The entry's address.
     pub address: u64,
     /// Whether the dynamic linker makes the entry read-only when it has written the address, which it then
@@ -53,8 +55,19 @@ impl Imports {
             start..start.saturating_add(part.p_memsz(LittleEndian)) & !(PAGE_BYTES - 1)
         });
         let symbols = elf.dynamic_symbol_table()?;
+        let sections = elf.elf_section_table();
+        let versions = sections.versions(LittleEndian, elf.data()).ok().flatten();
+        let version = |index| {
+            let versions = versions.as_ref()?;
+            let index = versions.version_index(LittleEndian, index);
+            let name = versions.version(index).ok()??.name();
+            std::str::from_utf8(name).ok().map(str::to_owned)
+        };
         let name = |target| match target {
-            RelocationTarget::Symbol(index) => symbols.symbol_by_index(index).ok()?.name().ok(),
+            RelocationTarget::Symbol(index) => {
+                let name = symbols.symbol_by_index(index).ok()?.name().ok()?;
+                Some((name, index))
+            }
             _ => None,
         };
         let entries = elf
@@ -66,9 +79,11 @@ impl Imports {
                 if ![elf::R_X86_64_JUMP_SLOT, elf::R_X86_64_GLOB_DAT].contains(&r_type) {
                     return None;
                 }
-                let name = name(relocation.target()).filter(|name| is_wanted(name))?;
+                let (name, index) =
+                    name(relocation.target()).filter(|(name, _)| is_wanted(name))?;
                 Some(Entry {
                     name: name.to_owned(),
+                    version: version(index),
                     address,
                     is_read_only: read_only.contains(&address),
                 })
@@ -115,6 +130,7 @@ mod tests {
             // SAFETY: the dynamic linker has written the address of a function there.
             let address = unsafe { *(entry.address as *const usize) };
             assert_eq!(entry.name, "write");
+            assert_eq!(entry.version.as_deref(), Some("GLIBC_2.2.5"));
             assert!(entry.is_read_only, "Rust links with -z now");
             assert_eq!(address, libc::write as *const () as usize);
         }

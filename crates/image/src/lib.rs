@@ -6,6 +6,7 @@
 //! to write its jumps, and libtare_any.so leaves programs alone that use Tare themselves.
 
 mod elf;
+mod functions;
 mod imports;
 mod linkage;
 pub mod options;
@@ -15,6 +16,7 @@ mod release;
 mod table;
 
 pub use elf::{Image, ImageError, Symbol, unmangled};
+pub use functions::{Functions, Place};
 pub use imports::{Entry, Imports, imports_tls};
 pub use linkage::Linkage;
 pub use preload::{engine_options, report_ignored, unset_preload};

@@ -7,9 +7,11 @@
 //! | sockets | those that make connections |
 //! | polls | those that wait for something to do |
 //! | threads | those that start and name threads |
+//! | locks | those for locks, which the program itself calls |
 //! | tls | those of the TLS library, which the program itself calls |
 
 mod io;
+pub mod locks;
 mod open;
 mod polls;
 mod sockets;

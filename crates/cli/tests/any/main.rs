@@ -5,6 +5,7 @@ mod door_install;
 mod hostile;
 #[path = "../support/live.rs"]
 mod live;
+mod locks;
 mod memcached;
 mod nginx;
 mod postgres;

@@ -1,0 +1,260 @@
+//! The program's mutexes, read-write locks and conditions, by the places that take them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use super::programs::compile;
+use super::support::{CommandResult, Directory, finish};
+use super::{library, number, rows};
+
+/// Runs a program with an option of the engine. Its segment is in the file `segment`.
+fn run(directory: &Directory, program: &Path, options: &str) -> CommandResult {
+    let _ = std::fs::remove_file(directory.path().join("segment"));
+    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+    run.arg(library()).env("TARE_OPTIONS", options);
+    let finished = finish(run.arg("--").arg(program));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stdout.ends_with("done\n"), "{finished:?}");
+    finished
+}
+
+/// How often each place has taken a lock, and whether it has waited: by the last part of the instruments' names.
+/// `kind`: `mutex/locks`, without the first part.
+fn places(directory: &Directory, kind: &str) -> BTreeMap<String, (u64, bool)> {
+    let sql = format!(
+        "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS name, COUNT_STAR AS n, SUM_TIMER_WAIT > 0 AS w \
+         FROM performance_schema.events_waits_summary_global_by_event_name \
+         WHERE EVENT_NAME LIKE 'wait/synch/{kind}/%' AND COUNT_STAR > 0"
+    );
+    let rows = rows(directory, &["--segment", "segment"], &sql);
+    let place = |row: &serde_json::Value| {
+        let name = row["name"].as_str().expect("a name").to_owned();
+        let waited = row["w"].as_u64().expect("a number") != 0;
+        (name, (row["n"].as_u64().expect("a count"), waited))
+    };
+    rows.iter().map(place).collect()
+}
+
+/// The same by the names of functions.
+fn functions(directory: &Directory, kind: &str) -> BTreeMap<String, (u64, bool)> {
+    let mut all = BTreeMap::new();
+    for (name, place) in places(directory, kind) {
+        let (function, distance) = name.split_once('+').expect("a distance");
+        assert!(distance.starts_with("0x"), "{name}");
+        // `main` has several places.
+        if function != "main" {
+            assert_eq!(all.insert(function.to_owned(), place), None, "{name}");
+        }
+    }
+    all
+}
+
+/// The numbers that locks.c prints: calls in signal handlers, and rounds.
+fn printed(finished: &CommandResult) -> (u64, u64) {
+    let mut lines = finished.stdout.lines();
+    let mut number = || {
+        let line = lines.next().expect("a line");
+        let first = line.split(' ').next().expect("a word");
+        first.parse().expect("a number")
+    };
+    (number(), number())
+}
+
+/// Checks the counts of locks.c.
+fn check(directory: &Directory, finished: &CommandResult) {
+    let (handled, rounds) = printed(finished);
+    let mut mutexes = functions(directory, "mutex/locks");
+    // A handler that interrupts Tare is not recorded.
+    let (in_handlers, _) = mutexes.remove("take_in_handler").expect("recorded");
+    assert!((1..=handled).contains(&in_handlers), "{mutexes:?}");
+    // Whether threads waited for each other depends on the machine.
+    for name in ["take_shared", "take_in_child", "take_often"] {
+        mutexes.get_mut(name).expect("recorded").1 = false;
+    }
+    let expected = |list: &[(&str, u64, bool)]| {
+        let place = |&(name, count, waits): &(&str, u64, bool)| (name.to_owned(), (count, waits));
+        list.iter().map(place).collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(
+        mutexes,
+        expected(&[
+            ("take_at_fork", 1, false),
+            ("take_by_clock", 2, true),
+            ("take_early", 1, false),
+            ("take_free", 1001, false),
+            ("take_held", 3, true),
+            // Only the child of a process with one thread.
+            ("take_in_child", 20_000, false),
+            ("take_in_thread", 2, false),
+            ("take_kinds", 7, true),
+            ("take_often", rounds, false),
+            ("take_robust", 7, true),
+            ("take_shared", 120_000, false),
+            ("take_until", 3, true),
+            ("try_mutex", 3, false),
+        ])
+    );
+    assert_eq!(
+        functions(directory, "rwlock/locks"),
+        expected(&[
+            ("read_by_clock", 1, false),
+            ("read_free", 2, true),
+            ("read_held", 1, true),
+            ("read_until", 1, false),
+            ("try_read", 1, false),
+            ("try_write", 1, false),
+            ("write_by_clock", 1, true),
+            ("write_free", 2, true),
+            ("write_until", 1, true),
+        ])
+    );
+    let mut conds = places(directory, "cond/locks");
+    conds.retain(|name, _| name != "sleep");
+    let counts: BTreeMap<_, _> = conds
+        .iter()
+        .map(|(name, place)| (name.split('+').next().expect("a name"), *place))
+        .collect();
+    // A wait that is cancelled is not counted.
+    let expected = [
+        ("wait_by_clock", (2, true)),
+        ("wait_cond", (1, true)),
+        ("wait_until", (1, true)),
+    ];
+    assert_eq!(counts, BTreeMap::from(expected));
+}
+
+#[test]
+fn locks_are_counted_by_the_place_that_takes_them() {
+    let directory = Directory::new("locks");
+    // Addresses that the dynamic linker writes at once, at the first call, and in a program that has a
+    // fixed address.
+    for options in [
+        &["-Wl,-z,now"][..],
+        &["-Wl,-z,lazy"],
+        &["-no-pie", "-fno-plt"],
+    ] {
+        let program = compile(&directory, "locks.c", "locks", options);
+        let finished = run(&directory, &program, "locks=ON");
+        check(&directory, &finished);
+    }
+}
+
+#[test]
+fn locks_are_not_recorded_without_the_option() {
+    let directory = Directory::new("locks-off");
+    let program = compile(&directory, "locks.c", "locks", &[]);
+    for (options, message) in [
+        ("", None),
+        ("locks=ON\nlocks=OFF", None),
+        (
+            "locks=maybe",
+            Some("TARE_OPTIONS: locks cannot be 'maybe': give ON or OFF; the option is left out"),
+        ),
+    ] {
+        let finished = run(&directory, &program, options);
+        let sql = "SELECT COUNT(*) AS n FROM performance_schema.setup_instruments \
+                   WHERE NAME LIKE 'wait/synch/%/locks/take%'";
+        let count = number(&rows(&directory, &["--segment", "segment"], sql)[0]);
+        assert_eq!(count, 0, "{options}");
+        assert!(
+            finished.stderr.contains(message.unwrap_or("")),
+            "{finished:?}"
+        );
+    }
+}
+
+#[test]
+fn levels_and_settings_apply_to_locks() {
+    let directory = Directory::new("locks-levels");
+    let program = compile(&directory, "locks.c", "locks", &[]);
+    for options in ["sampling=active", "instrument=%=OFF"] {
+        run(&directory, &program, &format!("locks=ON\n{options}"));
+        for kind in ["mutex", "rwlock", "cond"] {
+            let places = places(&directory, &format!("{kind}/locks"));
+            assert_eq!(places, BTreeMap::new(), "{options}");
+        }
+        // The instruments exist: a user can switch them on.
+        let sql = "SELECT COUNT(*) AS n FROM performance_schema.setup_instruments \
+                   WHERE NAME LIKE 'wait/synch/mutex/locks/take_held+0x%'";
+        let count = number(&rows(&directory, &["--segment", "segment"], sql)[0]);
+        assert_eq!(count, 1, "{options}");
+    }
+    // Whatever the sampling draws, the program runs.
+    run(&directory, &program, "locks=ON\nsampling=1/4");
+    let finished = run(
+        &directory,
+        &program,
+        "locks=ON\ninstrument=wait/synch/%=COUNTED",
+    );
+    let (_, rounds) = printed(&finished);
+    let mutexes = functions(&directory, "mutex/locks");
+    assert_eq!(mutexes["take_often"], (rounds, false));
+    assert_eq!(mutexes["take_held"], (3, false));
+}
+
+#[test]
+fn places_of_a_stripped_program_are_addresses_of_its_file() {
+    let directory = Directory::new("locks-stripped");
+    let program = compile(&directory, "locks.c", "locks", &[]);
+    run(&directory, &program, "locks=ON");
+    let named = places(&directory, "mutex/locks");
+    let symbols = finish(Command::new("nm").arg(&program)).stdout;
+    let address_of = |place: &str| {
+        let (function, distance) = place.split_once('+')?;
+        let end = format!(" t {function}");
+        let main = format!(" T {function}");
+        let line = symbols
+            .lines()
+            .find(|line| line.ends_with(&end) || line.ends_with(&main))?;
+        let start = u64::from_str_radix(line.split(' ').next()?, 16).ok()?;
+        let distance = u64::from_str_radix(distance.strip_prefix("0x")?, 16).ok()?;
+        Some(format!("{:#x}", start + distance))
+    };
+    let expected: Vec<String> = named.keys().filter_map(|place| address_of(place)).collect();
+    assert_eq!(expected.len(), named.len(), "{symbols}");
+    let stripped = finish(Command::new("strip").arg(&program));
+    assert_eq!(stripped.code, Some(0), "{stripped:?}");
+    run(&directory, &program, "locks=ON");
+    let addresses = places(&directory, "mutex/locks");
+    for address in expected {
+        assert!(addresses.contains_key(&address), "{address}: {addresses:?}");
+    }
+    assert_eq!(addresses.len(), named.len());
+}
+
+#[test]
+fn a_program_with_conditions_of_1999_runs() {
+    let directory = Directory::new("locks-old");
+    for options in [&["-Wl,-z,now"][..], &["-Wl,-z,lazy"]] {
+        let program = compile(&directory, "old_conds.c", "old", options);
+        run(&directory, &program, "locks=ON");
+        let conds = functions(&directory, "cond/old");
+        assert_eq!(conds.keys().collect::<Vec<_>>(), ["wait_for_turn"]);
+    }
+}
+
+#[test]
+fn locks_of_cpp_are_those_of_the_programs_functions() {
+    let directory = Directory::new("locks-cpp");
+    let program = directory.path().join("cpp");
+    let mut command = Command::new("g++");
+    command.args(["-std=c++17", "-O1", "-pthread", "-o"]);
+    command.arg(&program).arg("tests/any/locks.cpp");
+    let compiled = finish(command.current_dir(env!("CARGO_MANIFEST_DIR")));
+    assert_eq!(compiled.code, Some(0), "{compiled:?}");
+    run(&directory, &program, "locks=ON");
+    let count = |kind: &str, function: &str| -> u64 {
+        let places = places(&directory, &format!("{kind}/cpp"));
+        let of = |(name, place): (String, (u64, bool))| {
+            let is_of = name.split('+').next() == Some(function);
+            is_of.then_some(place.0)
+        };
+        places.into_iter().filter_map(of).sum()
+    };
+    assert_eq!(count("mutex", "take_mutex"), 10);
+    assert_eq!(count("rwlock", "read_shared"), 5);
+    assert_eq!(count("rwlock", "write_shared"), 3);
+    assert!(count("cond", "wait_for_turn") >= 1);
+    assert_eq!(count("cond", "wait_for_time"), 2);
+}
