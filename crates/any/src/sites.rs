@@ -20,7 +20,7 @@ const SLOTS: usize = 4096;
 /// The most places that the table has. The others are not looked up.
 const MAX_PLACES: usize = SLOTS / 4 * 3;
 /// The longest name of a function that is part of an instrument's name.
-const MAX_FUNCTION_BYTES: usize = 60;
+const MAX_FUNCTION_BYTES: usize = 48;
 
 /// What is taken or waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,8 +220,8 @@ mod tests {
     fn the_longest_name_is_an_instruments() {
         let (function, program) = ("x".repeat(MAX_FUNCTION_BYTES), "p".repeat(32));
         let place = Place {
-            address: u64::from(u32::MAX),
-            function: Some((&function, 0xffff)),
+            address: 0x7fff_ffff_ffff,
+            function: Some((&function, 0xffff_ffff)),
             is_ambiguous: true,
         };
         for lock in [Lock::Mutex, Lock::RwLock, Lock::Cond] {

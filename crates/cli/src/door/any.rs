@@ -138,7 +138,9 @@ pub fn remark(path: &Path) -> String {
             "{name}: commands with users and databases, {CALLS} are recorded; not commands within scripts, {unseen_tls}{UNSEEN}"
         ),
         Some(CommandProtocol::Memcached) => {
-            format!("{name}: commands, {CALLS} are recorded; not locks, UDP, {unseen_tls}{UNSEEN}")
+            format!(
+                "{name}: commands, {CALLS} are recorded; not locks unless TARE_OPTIONS has locks=ON, UDP, {unseen_tls}{UNSEEN}"
+            )
         }
         Some(CommandProtocol::Postgres) => format!(
             "{name}: statements with users and databases, {CALLS} are recorded; not statements within functions, replication, {unseen_tls}{UNSEEN} {OF_THREADS}"

@@ -1,12 +1,17 @@
 //! The program's mutexes, read-write locks and conditions, by the places that take them.
 
 use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::Command;
+use std::thread;
+
+use serde_json::Value as Json;
 
 use super::programs::compile;
+use super::server::Server;
 use super::support::{CommandResult, Directory, finish};
-use super::{library, number, rows};
+use super::{library, memcached, number, rows};
 
 /// Runs a program with an option of the engine. Its segment is in the file `segment`.
 fn run(directory: &Directory, program: &Path, options: &str) -> CommandResult {
@@ -19,16 +24,16 @@ fn run(directory: &Directory, program: &Path, options: &str) -> CommandResult {
     finished
 }
 
-/// How often each place has taken a lock, and whether it has waited: by the last part of the instruments' names.
-/// `kind`: `mutex/locks`, without the first part.
-fn places(directory: &Directory, kind: &str) -> BTreeMap<String, (u64, bool)> {
-    let sql = format!(
-        "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS name, COUNT_STAR AS n, SUM_TIMER_WAIT > 0 AS w \
-         FROM performance_schema.events_waits_summary_global_by_event_name \
-         WHERE EVENT_NAME LIKE 'wait/synch/{kind}/%' AND COUNT_STAR > 0"
-    );
-    let rows = rows(directory, &["--segment", "segment"], &sql);
-    let place = |row: &serde_json::Value| {
+/// How often each place has taken a lock, and whether it has waited, by the instrument's name without its first
+/// part: `mutex/locks/take_free+0x9`.
+type Places = BTreeMap<String, (u64, bool)>;
+
+const PLACES: &str = "SELECT SUBSTRING(EVENT_NAME, 12) AS name, COUNT_STAR AS n, SUM_TIMER_WAIT > 0 AS w \
+    FROM performance_schema.events_waits_summary_global_by_event_name \
+    WHERE EVENT_NAME LIKE 'wait/synch/%' AND EVENT_NAME NOT LIKE '%/sleep' AND COUNT_STAR > 0";
+
+fn places_of(rows: &[Json]) -> Places {
+    let place = |row: &Json| {
         let name = row["name"].as_str().expect("a name").to_owned();
         let waited = row["w"].as_u64().expect("a number") != 0;
         (name, (row["n"].as_u64().expect("a count"), waited))
@@ -36,15 +41,25 @@ fn places(directory: &Directory, kind: &str) -> BTreeMap<String, (u64, bool)> {
     rows.iter().map(place).collect()
 }
 
-/// The same by the names of functions.
-fn functions(directory: &Directory, kind: &str) -> BTreeMap<String, (u64, bool)> {
+fn places(directory: &Directory) -> Places {
+    places_of(&rows(directory, &["--segment", "segment"], PLACES))
+}
+
+/// Places of a kind, `mutex/locks`, by the names of their functions. A function has one place, except `main`,
+/// which is left out.
+fn functions(places: &Places, kind: &str) -> Places {
     let mut all = BTreeMap::new();
-    for (name, place) in places(directory, kind) {
+    for (name, place) in places {
+        let Some(name) = name
+            .strip_prefix(kind)
+            .and_then(|name| name.strip_prefix('/'))
+        else {
+            continue;
+        };
         let (function, distance) = name.split_once('+').expect("a distance");
         assert!(distance.starts_with("0x"), "{name}");
-        // `main` has several places.
         if function != "main" {
-            assert_eq!(all.insert(function.to_owned(), place), None, "{name}");
+            assert_eq!(all.insert(function.to_owned(), *place), None, "{name}");
         }
     }
     all
@@ -64,7 +79,8 @@ fn printed(finished: &CommandResult) -> (u64, u64) {
 /// Checks the counts of locks.c.
 fn check(directory: &Directory, finished: &CommandResult) {
     let (handled, rounds) = printed(finished);
-    let mut mutexes = functions(directory, "mutex/locks");
+    let places = places(directory);
+    let mut mutexes = functions(&places, "mutex/locks");
     // A handler that interrupts Tare is not recorded.
     let (in_handlers, _) = mutexes.remove("take_in_handler").expect("recorded");
     assert!((1..=handled).contains(&in_handlers), "{mutexes:?}");
@@ -96,7 +112,7 @@ fn check(directory: &Directory, finished: &CommandResult) {
         ])
     );
     assert_eq!(
-        functions(directory, "rwlock/locks"),
+        functions(&places, "rwlock/locks"),
         expected(&[
             ("read_by_clock", 1, false),
             ("read_free", 2, true),
@@ -109,19 +125,15 @@ fn check(directory: &Directory, finished: &CommandResult) {
             ("write_until", 1, true),
         ])
     );
-    let mut conds = places(directory, "cond/locks");
-    conds.retain(|name, _| name != "sleep");
-    let counts: BTreeMap<_, _> = conds
-        .iter()
-        .map(|(name, place)| (name.split('+').next().expect("a name"), *place))
-        .collect();
     // A wait that is cancelled is not counted.
-    let expected = [
-        ("wait_by_clock", (2, true)),
-        ("wait_cond", (1, true)),
-        ("wait_until", (1, true)),
-    ];
-    assert_eq!(counts, BTreeMap::from(expected));
+    assert_eq!(
+        functions(&places, "cond/locks"),
+        expected(&[
+            ("wait_by_clock", 2, true),
+            ("wait_cond", 1, true),
+            ("wait_until", 1, true),
+        ])
+    );
 }
 
 #[test]
@@ -170,10 +182,7 @@ fn levels_and_settings_apply_to_locks() {
     let program = compile(&directory, "locks.c", "locks", &[]);
     for options in ["sampling=active", "instrument=%=OFF"] {
         run(&directory, &program, &format!("locks=ON\n{options}"));
-        for kind in ["mutex", "rwlock", "cond"] {
-            let places = places(&directory, &format!("{kind}/locks"));
-            assert_eq!(places, BTreeMap::new(), "{options}");
-        }
+        assert_eq!(places(&directory), BTreeMap::new(), "{options}");
         // The instruments exist: a user can switch them on.
         let sql = "SELECT COUNT(*) AS n FROM performance_schema.setup_instruments \
                    WHERE NAME LIKE 'wait/synch/mutex/locks/take_held+0x%'";
@@ -188,7 +197,7 @@ fn levels_and_settings_apply_to_locks() {
         "locks=ON\ninstrument=wait/synch/%=COUNTED",
     );
     let (_, rounds) = printed(&finished);
-    let mutexes = functions(&directory, "mutex/locks");
+    let mutexes = functions(&places(&directory), "mutex/locks");
     assert_eq!(mutexes["take_often"], (rounds, false));
     assert_eq!(mutexes["take_held"], (3, false));
 }
@@ -198,9 +207,10 @@ fn places_of_a_stripped_program_are_addresses_of_its_file() {
     let directory = Directory::new("locks-stripped");
     let program = compile(&directory, "locks.c", "locks", &[]);
     run(&directory, &program, "locks=ON");
-    let named = places(&directory, "mutex/locks");
+    let named = places(&directory);
     let symbols = finish(Command::new("nm").arg(&program)).stdout;
-    let address_of = |place: &str| {
+    let address_of = |name: &String| {
+        let (kind, place) = name.rsplit_once('/')?;
         let (function, distance) = place.split_once('+')?;
         let end = format!(" t {function}");
         let main = format!(" T {function}");
@@ -209,14 +219,14 @@ fn places_of_a_stripped_program_are_addresses_of_its_file() {
             .find(|line| line.ends_with(&end) || line.ends_with(&main))?;
         let start = u64::from_str_radix(line.split(' ').next()?, 16).ok()?;
         let distance = u64::from_str_radix(distance.strip_prefix("0x")?, 16).ok()?;
-        Some(format!("{:#x}", start + distance))
+        Some(format!("{kind}/{:#x}", start + distance))
     };
-    let expected: Vec<String> = named.keys().filter_map(|place| address_of(place)).collect();
+    let expected: Vec<String> = named.keys().filter_map(address_of).collect();
     assert_eq!(expected.len(), named.len(), "{symbols}");
     let stripped = finish(Command::new("strip").arg(&program));
     assert_eq!(stripped.code, Some(0), "{stripped:?}");
     run(&directory, &program, "locks=ON");
-    let addresses = places(&directory, "mutex/locks");
+    let addresses = places(&directory);
     for address in expected {
         assert!(addresses.contains_key(&address), "{address}: {addresses:?}");
     }
@@ -229,7 +239,7 @@ fn a_program_with_conditions_of_1999_runs() {
     for options in [&["-Wl,-z,now"][..], &["-Wl,-z,lazy"]] {
         let program = compile(&directory, "old_conds.c", "old", options);
         run(&directory, &program, "locks=ON");
-        let conds = functions(&directory, "cond/old");
+        let conds = functions(&places(&directory), "cond/old");
         assert_eq!(conds.keys().collect::<Vec<_>>(), ["wait_for_turn"]);
     }
 }
@@ -244,17 +254,64 @@ fn locks_of_cpp_are_those_of_the_programs_functions() {
     let compiled = finish(command.current_dir(env!("CARGO_MANIFEST_DIR")));
     assert_eq!(compiled.code, Some(0), "{compiled:?}");
     run(&directory, &program, "locks=ON");
+    let places = places(&directory);
     let count = |kind: &str, function: &str| -> u64 {
-        let places = places(&directory, &format!("{kind}/cpp"));
-        let of = |(name, place): (String, (u64, bool))| {
-            let is_of = name.split('+').next() == Some(function);
-            is_of.then_some(place.0)
-        };
-        places.into_iter().filter_map(of).sum()
+        let start = format!("{kind}/cpp/{function}+");
+        let of = places.iter().filter(|(name, _)| name.starts_with(&start));
+        of.map(|(_, place)| place.0).sum()
     };
     assert_eq!(count("mutex", "take_mutex"), 10);
     assert_eq!(count("rwlock", "read_shared"), 5);
     assert_eq!(count("rwlock", "write_shared"), 3);
     assert!(count("cond", "wait_for_turn") >= 1);
     assert_eq!(count("cond", "wait_for_time"), 2);
+}
+
+#[test]
+fn memcacheds_locks_are_counted_with_its_commands() {
+    const CLIENTS: u64 = 4;
+    const BATCHES: u64 = 20;
+    const COMMANDS: u64 = CLIENTS * BATCHES * 50;
+    let server = Server::memcached_with_locks(&["-t", "4"]);
+    let run = |request: &str, end: &[u8]| {
+        let request = request.repeat(50);
+        thread::scope(|scope| {
+            for _ in 0..CLIENTS {
+                scope.spawn(|| {
+                    let mut stream = server.stream();
+                    for _ in 0..BATCHES {
+                        stream.write_all(request.as_bytes()).expect("written");
+                        let mut reply = vec![0; end.len() * 50];
+                        stream.read_exact(&mut reply).expect("read");
+                        assert_eq!(reply, end.repeat(50));
+                    }
+                });
+            }
+        });
+    };
+    // Mutexes that were taken once in each command: memcached's counters, its items, its lists.
+    let count_exact = |before: &Places, after: &Places| {
+        let grown = |name: &String| after[name].0 - before.get(name).map_or(0, |place| place.0);
+        let is_exact = |name: &&String| name.starts_with("mutex/") && grown(name) == COMMANDS;
+        after.keys().filter(is_exact).count()
+    };
+    let places = || places_of(&server.rows(PLACES));
+    let start = places();
+    run("set key 0 0 5\r\nhello\r\n", b"STORED\r\n");
+    let stored = places();
+    run("get key\r\n", b"VALUE key 0 5\r\nhello\r\nEND\r\n");
+    let read = places();
+    assert!(count_exact(&start, &stored) >= 5, "{start:?} {stored:?}");
+    assert!(count_exact(&stored, &read) >= 3, "{stored:?} {read:?}");
+    let statistics = memcached::statistics(&mut server.stream());
+    let commands = server.rows(
+        "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS name, COUNT_STAR AS n \
+         FROM performance_schema.events_statements_summary_global_by_event_name \
+         WHERE EVENT_NAME IN ('statement/memcached/get', 'statement/memcached/set')",
+    );
+    let commands = super::statements(&commands);
+    assert_eq!((commands["get"], commands["set"]), (COMMANDS, COMMANDS));
+    for name in ["cmd_get", "cmd_set", "get_hits"] {
+        assert_eq!(statistics[name], COMMANDS, "{name}");
+    }
 }

@@ -75,6 +75,19 @@ impl Server {
         Self::start(None, options, &command, memcached_process)
     }
 
+    /// memcached that records its locks.
+    pub fn memcached_with_locks(server_options: &[&str]) -> Self {
+        let command = ["env", "TARE_OPTIONS=locks=ON", "memcached"];
+        let command = [
+            &command[..],
+            &["-u", "root", "-s", "socket"],
+            server_options,
+        ]
+        .concat();
+        let server = ["--server", "/usr/bin/memcached"];
+        Self::start(None, &server, &command, memcached_process)
+    }
+
     /// memcached with TLS.
     pub fn memcached_tls(server_options: &[&str]) -> Self {
         let port = tls::free_port();

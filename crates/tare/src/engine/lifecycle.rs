@@ -89,6 +89,7 @@ pub fn stop() {
 }
 
 /// Whether Tare records.
+#[inline]
 pub fn is_running() -> bool {
     IS_COMPILED_IN && NOW.generation.load(Ordering::Relaxed) != 0
 }
