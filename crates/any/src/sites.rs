@@ -27,7 +27,7 @@ const MAX_FUNCTION_BYTES: usize = 48;
 #[repr(usize)]
 pub enum Lock {
     Mutex,
-    RwLock,
+    Rwlock,
     Cond,
 }
 
@@ -35,7 +35,7 @@ impl Lock {
     const fn kind(self) -> Kind {
         match self {
             Self::Mutex => Kind::Mutex,
-            Self::RwLock => Kind::RwLock,
+            Self::Rwlock => Kind::RwLock,
             Self::Cond => Kind::Cond,
         }
     }
@@ -224,7 +224,7 @@ mod tests {
             function: Some((&function, 0xffff_ffff)),
             is_ambiguous: true,
         };
-        for lock in [Lock::Mutex, Lock::RwLock, Lock::Cond] {
+        for lock in [Lock::Mutex, Lock::Rwlock, Lock::Cond] {
             assert!(create(lock, &program, &name(&place)).is_some());
         }
     }

@@ -340,17 +340,17 @@ locks! {
     RWLOCKS {
         fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int, "rsi" {
             |site, call| {
-                let kind = (Lock::RwLock, site, ReadLock);
+                let kind = (Lock::Rwlock, site, ReadLock);
                 // SAFETY: see above.
                 unsafe { take(kind, true, &table::pthread_rwlock_tryrdlock, lock, call) }
             }
         }
         fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int, "rsi" {
-            |site, call| try_take(Lock::RwLock, site, call)
+            |site, call| try_take(Lock::Rwlock, site, call)
         }
         fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int, "rdx" {
             |site, call| {
-                let kind = (Lock::RwLock, site, ReadLock);
+                let kind = (Lock::Rwlock, site, ReadLock);
                 // SAFETY: see above.
                 unsafe { take(kind, is_valid(until), &table::pthread_rwlock_tryrdlock, lock, call) }
             }
@@ -359,24 +359,24 @@ locks! {
             lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec
         ) -> c_int, "rcx" {
             |site, call| {
-                let kind = (Lock::RwLock, site, ReadLock);
+                let kind = (Lock::Rwlock, site, ReadLock);
                 // SAFETY: see above.
                 unsafe { take(kind, is_valid_on(clock, until), &table::pthread_rwlock_tryrdlock, lock, call) }
             }
         }
         fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int, "rsi" {
             |site, call| {
-                let kind = (Lock::RwLock, site, WriteLock);
+                let kind = (Lock::Rwlock, site, WriteLock);
                 // SAFETY: see above.
                 unsafe { take(kind, true, &table::pthread_rwlock_trywrlock, lock, call) }
             }
         }
         fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int, "rsi" {
-            |site, call| try_take(Lock::RwLock, site, call)
+            |site, call| try_take(Lock::Rwlock, site, call)
         }
         fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int, "rdx" {
             |site, call| {
-                let kind = (Lock::RwLock, site, WriteLock);
+                let kind = (Lock::Rwlock, site, WriteLock);
                 // SAFETY: see above.
                 unsafe { take(kind, is_valid(until), &table::pthread_rwlock_trywrlock, lock, call) }
             }
@@ -385,7 +385,7 @@ locks! {
             lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec
         ) -> c_int, "rcx" {
             |site, call| {
-                let kind = (Lock::RwLock, site, WriteLock);
+                let kind = (Lock::Rwlock, site, WriteLock);
                 // SAFETY: see above.
                 unsafe { take(kind, is_valid_on(clock, until), &table::pthread_rwlock_trywrlock, lock, call) }
             }
