@@ -43,7 +43,7 @@ impl Lock {
     const fn documentation(self) -> &'static str {
         match self {
             Self::Mutex => "Mutexes that this place of the program's code takes.",
-            Self::RwLock => "Read-write locks that this place of the program's code takes.",
+            Self::Rwlock => "Read-write locks that this place of the program's code takes.",
             Self::Cond => "Conditions that this place of the program's code waits for.",
         }
     }
