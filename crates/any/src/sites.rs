@@ -18,7 +18,7 @@ pub const MAX_CLASSES: usize = 512;
 /// Places of the table, a power of two.
 const SLOTS: usize = 4096;
 /// The most places that the table has. The others are not looked up.
-const MAX_PLACES: usize = SLOTS / 4 * 3;
+const MAX_SITES: usize = SLOTS / 4 * 3;
 /// The longest name of a function that is part of an instrument's name.
 const MAX_FUNCTION_BYTES: usize = 48;
 
@@ -63,14 +63,14 @@ static SITES: [Site; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Whether the table has [`MAX_PLACES`].
+/// Whether the table has [`MAX_SITES`].
 static IS_FULL: AtomicBool = AtomicBool::new(false);
 
 /// What creates classes.
 #[derive(Default)]
 struct Creator {
     functions: Option<Functions>,
-    places: usize,
+    sites: usize,
     classes: usize,
 }
 
@@ -149,8 +149,8 @@ fn resolve(lock: Lock, return_address: usize) -> Option<&'static Class> {
     let place = std::ptr::from_ref(class).cast_mut();
     SITES[slot].class.store(place, Ordering::Relaxed);
     SITES[slot].key.store(key, Ordering::Release);
-    creator.places += 1;
-    if creator.places == MAX_PLACES {
+    creator.sites += 1;
+    if creator.sites == MAX_SITES {
         IS_FULL.store(true, Ordering::Relaxed);
     }
     Some(class)
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_identify_places() {
+    fn names_identify_sites() {
         let mut place = Place {
             address: 0x1234,
             function: Some(("item_lock", 0x1f)),
@@ -235,7 +235,7 @@ mod tests {
         let _ = CREATOR.set(Mutex::default());
         let address = |number: usize| 0x5555_5555_0000 + number * 5;
         let class_of = |number| class(Lock::Mutex, address(number)).expect("a class");
-        for number in 0..MAX_PLACES + 10 {
+        for number in 0..MAX_SITES + 10 {
             let name = class_of(number).name();
             let expected = match number < MAX_CLASSES {
                 true => format!("wait/synch/mutex/program/{:#x}", address(number)),
@@ -243,9 +243,9 @@ mod tests {
             };
             assert_eq!(name, expected);
         }
-        for number in 0..MAX_PLACES + 10 {
+        for number in 0..MAX_SITES + 10 {
             let is_there = existing(Lock::Mutex, address(number)).is_some();
-            assert_eq!(is_there, number < MAX_PLACES, "{number}");
+            assert_eq!(is_there, number < MAX_SITES, "{number}");
             assert!(std::ptr::eq(class_of(number), class_of(number)));
         }
         // The same place with another kind of lock is another one.

@@ -235,9 +235,9 @@ mod tests {
             with_elf(&stripped, |elf| debug_file(elf, &directory)).expect("it has a build-id");
         std::fs::create_dir_all(debug.parent().expect("a folder")).expect("created");
         std::fs::copy(&program, &debug).expect("copied");
-        let found = Functions::read(&stripped, &directory).expect("a program");
+        let functions = Functions::read(&stripped, &directory).expect("a program");
         assert_eq!(
-            found.return_place(headers, inner + 1).function,
+            functions.return_place(headers, inner + 1).function,
             Some(("inner", 1))
         );
         std::fs::remove_dir_all(&directory).expect("removed");

@@ -26,13 +26,13 @@ fn run(directory: &Directory, program: &Path, options: &str) -> CommandResult {
 
 /// How often each place has taken a lock, and whether it has waited, by the instrument's name without its first
 /// part: `mutex/locks/take_free+0x9`.
-type Places = BTreeMap<String, (u64, bool)>;
+type Sites = BTreeMap<String, (u64, bool)>;
 
-const PLACES: &str = "SELECT SUBSTRING(EVENT_NAME, 12) AS name, COUNT_STAR AS n, SUM_TIMER_WAIT > 0 AS w \
+const SITES: &str = "SELECT SUBSTRING(EVENT_NAME, 12) AS name, COUNT_STAR AS n, SUM_TIMER_WAIT > 0 AS w \
     FROM performance_schema.events_waits_summary_global_by_event_name \
     WHERE EVENT_NAME LIKE 'wait/synch/%' AND EVENT_NAME NOT LIKE '%/sleep' AND COUNT_STAR > 0";
 
-fn places_of(rows: &[Json]) -> Places {
+fn sites_of(rows: &[Json]) -> Sites {
     let place = |row: &Json| {
         let name = row["name"].as_str().expect("a name").to_owned();
         let waited = row["w"].as_u64().expect("a number") != 0;
@@ -41,15 +41,15 @@ fn places_of(rows: &[Json]) -> Places {
     rows.iter().map(place).collect()
 }
 
-fn places(directory: &Directory) -> Places {
-    places_of(&rows(directory, &["--segment", "segment"], PLACES))
+fn sites(directory: &Directory) -> Sites {
+    sites_of(&rows(directory, &["--segment", "segment"], SITES))
 }
 
-/// Places of a kind, `mutex/locks`, by the names of their functions. A function has one place, except `main`,
+/// Sites of a kind, `mutex/locks`, by the names of their functions. A function has one place, except `main`,
 /// which is left out.
-fn functions(places: &Places, kind: &str) -> Places {
+fn functions(sites: &Sites, kind: &str) -> Sites {
     let mut all = BTreeMap::new();
-    for (name, place) in places {
+    for (name, place) in sites {
         let Some(name) = name
             .strip_prefix(kind)
             .and_then(|name| name.strip_prefix('/'))
@@ -79,8 +79,8 @@ fn printed(finished: &CommandResult) -> (u64, u64) {
 /// Checks the counts of locks.c.
 fn check(directory: &Directory, finished: &CommandResult) {
     let (handled, rounds) = printed(finished);
-    let places = places(directory);
-    let mut mutexes = functions(&places, "mutex/locks");
+    let sites = sites(directory);
+    let mut mutexes = functions(&sites, "mutex/locks");
     // A handler that interrupts Tare is not recorded.
     let (in_handlers, _) = mutexes.remove("take_in_handler").expect("recorded");
     assert!((1..=handled).contains(&in_handlers), "{mutexes:?}");
@@ -112,7 +112,7 @@ fn check(directory: &Directory, finished: &CommandResult) {
         ])
     );
     assert_eq!(
-        functions(&places, "rwlock/locks"),
+        functions(&sites, "rwlock/locks"),
         expected(&[
             ("read_by_clock", 1, false),
             ("read_free", 2, true),
@@ -127,7 +127,7 @@ fn check(directory: &Directory, finished: &CommandResult) {
     );
     // A wait that is cancelled is not counted.
     assert_eq!(
-        functions(&places, "cond/locks"),
+        functions(&sites, "cond/locks"),
         expected(&[
             ("wait_by_clock", 2, true),
             ("wait_cond", 1, true),
@@ -182,7 +182,7 @@ fn levels_and_settings_apply_to_locks() {
     let program = compile(&directory, "locks.c", "locks", &[]);
     for options in ["sampling=active", "instrument=%=OFF"] {
         run(&directory, &program, &format!("locks=ON\n{options}"));
-        assert_eq!(places(&directory), BTreeMap::new(), "{options}");
+        assert_eq!(sites(&directory), BTreeMap::new(), "{options}");
         // The instruments exist: a user can switch them on.
         let sql = "SELECT COUNT(*) AS n FROM performance_schema.setup_instruments \
                    WHERE NAME LIKE 'wait/synch/mutex/locks/take_held+0x%'";
@@ -197,17 +197,17 @@ fn levels_and_settings_apply_to_locks() {
         "locks=ON\ninstrument=wait/synch/%=COUNTED",
     );
     let (_, rounds) = printed(&finished);
-    let mutexes = functions(&places(&directory), "mutex/locks");
+    let mutexes = functions(&sites(&directory), "mutex/locks");
     assert_eq!(mutexes["take_often"], (rounds, false));
     assert_eq!(mutexes["take_held"], (3, false));
 }
 
 #[test]
-fn places_of_a_stripped_program_are_addresses_of_its_file() {
+fn sites_of_a_stripped_program_are_addresses_of_its_file() {
     let directory = Directory::new("locks-stripped");
     let program = compile(&directory, "locks.c", "locks", &[]);
     run(&directory, &program, "locks=ON");
-    let named = places(&directory);
+    let named = sites(&directory);
     let symbols = finish(Command::new("nm").arg(&program)).stdout;
     let address_of = |name: &String| {
         let (kind, place) = name.rsplit_once('/')?;
@@ -226,7 +226,7 @@ fn places_of_a_stripped_program_are_addresses_of_its_file() {
     let stripped = finish(Command::new("strip").arg(&program));
     assert_eq!(stripped.code, Some(0), "{stripped:?}");
     run(&directory, &program, "locks=ON");
-    let addresses = places(&directory);
+    let addresses = sites(&directory);
     for address in expected {
         assert!(addresses.contains_key(&address), "{address}: {addresses:?}");
     }
@@ -239,7 +239,7 @@ fn a_program_with_conditions_of_1999_runs() {
     for options in [&["-Wl,-z,now"][..], &["-Wl,-z,lazy"]] {
         let program = compile(&directory, "old_conds.c", "old", options);
         run(&directory, &program, "locks=ON");
-        let conds = functions(&places(&directory), "cond/old");
+        let conds = functions(&sites(&directory), "cond/old");
         assert_eq!(conds.keys().collect::<Vec<_>>(), ["wait_for_turn"]);
     }
 }
@@ -254,10 +254,10 @@ fn locks_of_cpp_are_those_of_the_programs_functions() {
     let compiled = finish(command.current_dir(env!("CARGO_MANIFEST_DIR")));
     assert_eq!(compiled.code, Some(0), "{compiled:?}");
     run(&directory, &program, "locks=ON");
-    let places = places(&directory);
+    let sites = sites(&directory);
     let count = |kind: &str, function: &str| -> u64 {
         let start = format!("{kind}/cpp/{function}+");
-        let of = places.iter().filter(|(name, _)| name.starts_with(&start));
+        let of = sites.iter().filter(|(name, _)| name.starts_with(&start));
         of.map(|(_, place)| place.0).sum()
     };
     assert_eq!(count("mutex", "take_mutex"), 10);
@@ -290,17 +290,17 @@ fn memcacheds_locks_are_counted_with_its_commands() {
         });
     };
     // Mutexes that were taken once in each command: memcached's counters, its items, its lists.
-    let count_exact = |before: &Places, after: &Places| {
+    let count_exact = |before: &Sites, after: &Sites| {
         let grown = |name: &String| after[name].0 - before.get(name).map_or(0, |place| place.0);
         let is_exact = |name: &&String| name.starts_with("mutex/") && grown(name) == COMMANDS;
         after.keys().filter(is_exact).count()
     };
-    let places = || places_of(&server.rows(PLACES));
-    let start = places();
+    let sites = || sites_of(&server.rows(SITES));
+    let start = sites();
     run("set key 0 0 5\r\nhello\r\n", b"STORED\r\n");
-    let stored = places();
+    let stored = sites();
     run("get key\r\n", b"VALUE key 0 5\r\nhello\r\nEND\r\n");
-    let read = places();
+    let read = sites();
     assert!(count_exact(&start, &stored) >= 5, "{start:?} {stored:?}");
     assert!(count_exact(&stored, &read) >= 3, "{stored:?} {read:?}");
     let statistics = memcached::statistics(&mut server.stream());
