@@ -9,6 +9,7 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use serde_json::Value as Json;
 
+use super::client::words;
 use super::live::Live;
 use super::postgres::Postgres;
 use super::rows;
@@ -157,7 +158,9 @@ fn each_tool_names_the_commands_of_redis() {
         &page(directory, &target, "threads"),
         &["default", "localhost", "db0"],
     );
-    let sample = record(directory, &target, "statement = 'statement/redis/incr'");
+    let mut waiter = server.connect();
+    waiter.send(&words("BLPOP nothing 0"));
+    let sample = record(directory, &target, "statement = 'statement/redis/blpop'");
     assert_eq!(sample["user"], "default");
     let live = Live::start(directory, &target);
     wait_for_row(&live, "sql", "INCR counter");
@@ -168,8 +171,8 @@ fn each_tool_names_the_commands_of_redis() {
         statements.contains(&"INCR counter".to_owned()),
         "{statements:?}"
     );
-    let words = ["explain", "--interval", "1", "--pid", &pid];
-    let explained = finish(&mut directory.tare(words));
+    let explain = ["explain", "--interval", "1", "--pid", &pid];
+    let explained = finish(&mut directory.tare(explain));
     assert_eq!(explained.code, Some(0), "{explained:?}");
     line(&explained, &["statement/redis/incr"]);
     is_over.store(true, Ordering::Relaxed);
