@@ -27,22 +27,22 @@ thread_local! {
 /// When the last poll of any thread returned.
 static WOKEN: AtomicU64 = AtomicU64::new(0);
 
-/// The thread is inside of Tare until this is dropped. errno is then as before.
-struct Inside {
-    errno: c_int,
-}
+/// Restores errno when it is dropped.
+struct SavedErrno(c_int);
 
-impl Drop for Inside {
+impl Drop for SavedErrno {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the address of the calling thread's errno.
-        unsafe { *libc::__errno_location() = self.errno };
-        THREAD.with(|thread| thread.is_inside.set(false));
+        unsafe { *libc::__errno_location() = self.0 };
     }
 }
 
 /// Runs code of Tare on a thread of the program. `None`: Tare does not record, the thread is inside already,
 /// or the code panicked.
+///
+/// A signal may interrupt the thread here, outside of Tare, and the handler may be cancelled. Then this frame is
+/// unwound at any of its instructions, which Rust allows only if it has nothing to clean up (rule 5).
 #[inline]
 pub fn observe<T>(body: impl FnOnce() -> T) -> Option<T> {
     if !engine::is_running() {
@@ -51,10 +51,16 @@ pub fn observe<T>(body: impl FnOnce() -> T) -> Option<T> {
     if THREAD.with(|thread| thread.is_inside.replace(true)) {
         return None;
     }
-    let _inside = Inside {
-        // SAFETY: the address of the calling thread's errno.
-        errno: unsafe { *libc::__errno_location() },
-    };
+    let result = run_inside(body);
+    THREAD.with(|thread| thread.is_inside.set(false));
+    result
+}
+
+/// Runs code of Tare. It has a frame of its own, which exists only while the thread is inside and is not cancelled.
+#[inline(never)]
+fn run_inside<T>(body: impl FnOnce() -> T) -> Option<T> {
+    // SAFETY: the address of the calling thread's errno.
+    let _errno = SavedErrno(unsafe { *libc::__errno_location() });
     catch_unwind(AssertUnwindSafe(body)).ok()
 }
 
