@@ -289,7 +289,7 @@ fn check_live(server: &Server, holder: u64) {
     page.click("document.querySelector('#server-button')");
     page.wait_until("document.querySelector('#server-tables .advice') !== null");
     // Advice is the first row, and nothing is wider than a telephone.
-    let first = "document.querySelector('[data-table=status] tr:nth-child(2)').textContent";
+    let first = "document.querySelector('[data-table=status] tr:nth-of-type(2)').textContent";
     page.wait_until(&format!("{first}.includes('max_connections is 12: ')"));
     let cells = "[...document.querySelectorAll('[data-table=transactions] td')]";
     page.wait_until(&format!(
