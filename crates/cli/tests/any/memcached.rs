@@ -212,7 +212,7 @@ impl Counted {
         names.iter().map(|name| self.0[*name][column]).sum()
     }
 
-    /// What the server's statistics count, by the rules of docs/anyserver.md.
+    /// What the server's statistics count, by the rules of docs/anyserver-memcached.md.
     fn statistics(&self) -> BTreeMap<&'static str, u64> {
         let (get, get_and_touch) = (["get", "gets", "bget", "mg"], ["gat", "gats"]);
         let store = ["set", "add", "replace", "append", "prepend", "cas", "ms"];
