@@ -414,7 +414,7 @@ impl NamedRow<'_> {
         let reason = PlanReason::from_name(&text("reason")?)?;
         let names = |name: &str| {
             let names = text(name).unwrap_or_default();
-            let names = names.split(',').filter(|name| !name.is_empty());
+            let names = names.split(", ").filter(|name| !name.is_empty());
             names.map(str::to_owned).collect()
         };
         Some(Plan {

@@ -1,4 +1,4 @@
-//! The files of a recorder are complete, also after a kill or with a full disk.
+//! The files of a recorder are complete, also after a kill or with a full disk, and are read as they were written.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
 use tare_history::{
-    Answer, EndReason, Error, Moment, Options, Query, QueryError, Recorder, Retention, Sample,
-    Source,
+    Answer, EndReason, Error, Moment, Options, Past, Plan, PlanReason, Query, QueryError, Record,
+    Recorder, Retention, Sample, Source, Writer,
 };
 
 /// A directory that is removed with its contents.
@@ -300,4 +300,50 @@ fn a_host_that_names_no_directory_is_refused() {
             "{host}"
         );
     }
+}
+
+#[test]
+fn a_plan_is_read_as_it_was_written() {
+    let directory = Directory::new("plans");
+    let mut writer = Writer::start(&directory.0, "db1", "shop", start()).expect("a writer");
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let plan = |full_scans, indexes| Plan {
+        at: start(),
+        schema: Some("shop".to_owned()),
+        digest: "d".repeat(64),
+        reason: PlanReason::New,
+        example: Some("SELECT ?".to_owned()),
+        problem: None,
+        plan: Some("{}".to_owned()),
+        shape: None,
+        full_scans,
+        indexes,
+    };
+    let plans = [
+        plan(
+            names(&["a", "b c", "d"]),
+            names(&["a.PRIMARY", "a.by name"]),
+        ),
+        plan(Vec::new(), names(&["a.PRIMARY"])),
+    ];
+    for plan in &plans {
+        writer.add_plan(plan);
+    }
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
+    let past = Past {
+        directory: directory.0.clone(),
+        from: 0,
+        to: i64::MAX,
+        host: None,
+        server: None,
+    };
+    let mut read = Vec::new();
+    let mut take = |record| {
+        if let Record::Plan(plan) = record {
+            read.push(*plan);
+        }
+    };
+    past.read(&mut take).expect("read");
+    assert_eq!(read, plans);
 }
