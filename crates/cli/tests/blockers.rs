@@ -12,7 +12,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 use servers::{Engine, Server, Version, run};
-use support::{Process, finish, wait_for};
+use support::{Process, finish, query_history, wait_for};
 
 const MDL: &str = "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME = 'wait/lock/metadata/sql/mdl'";
 
@@ -215,21 +215,9 @@ fn check_errors(server: &Server) {
         .query_drop("SELECT * FROM shop.missing")
         .expect_err("there is no such table");
     let query = "SELECT name FROM growth WHERE kind = 'error' AND count > 0";
-    let words = [
-        "sql",
-        "--history",
-        "history",
-        "--format",
-        "tsv",
-        "-e",
-        query,
-    ];
     wait_for(expected, || {
-        let done = finish(&mut server.directory.tare(words));
-        done.stdout
-            .lines()
-            .any(|line| line == expected)
-            .then_some(())
+        let rows = query_history(&server.directory, "history", query);
+        rows.iter().any(|row| row["name"] == expected).then_some(())
     });
 }
 
@@ -262,18 +250,8 @@ fn check_row_locks(version: Version, engine: Engine) {
     let sampled = wait_for("a sample of it", || {
         let query = "SELECT connection_id, wait, blocker IS NOT NULL AS has_blocker FROM samples \
              WHERE wait LIKE 'wait/lock/row/%' AND wait_ns > 0 LIMIT 1";
-        let words = [
-            "sql",
-            "--history",
-            "history",
-            "--format",
-            "json",
-            "-e",
-            query,
-        ];
-        let done = finish(&mut server.directory.tare(words));
-        let rows: Value = serde_json::from_str(&done.stdout).ok()?;
-        rows.get(0).cloned()
+        let rows = query_history(&server.directory, "history", query);
+        rows.first().cloned()
     });
     let expected = serde_json::json!({
         "connection_id": waiter, "wait": "wait/lock/row/innodb", "has_blocker": 1,

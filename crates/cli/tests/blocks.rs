@@ -11,7 +11,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::{Value, json};
 use servers::{Engine, Server, Version, run};
-use support::{Process, finish, wait_for};
+use support::{Process, finish, query_history, wait_for};
 
 /// The query of docs/history.md.
 const WHO: &str = "SELECT kind, CONCAT_WS('.', object_schema, object) AS object, index_name, lock_mode, \
@@ -59,13 +59,6 @@ fn record(server: &Server) -> Process {
         .tare(words.into_iter().chain(target(server)));
     command.stderr(Stdio::null());
     Process::start(&mut command)
-}
-
-/// The rows of a statement on the history.
-fn query_history(server: &Server, sql: &str) -> Vec<Value> {
-    let words = ["sql", "--history", "history", "--format", "json", "-e", sql];
-    let done = finish(&mut server.directory.tare(words));
-    serde_json::from_str(&done.stdout).unwrap_or_default()
 }
 
 /// Sessions that wait, each in a thread.
@@ -133,11 +126,16 @@ fn check_blocks(version: Version, engine: Engine) {
     if is_compared {
         let count = "SELECT COUNT(DISTINCT sampled_at) AS n FROM growth";
         wait_for("readings of growth without waits", || {
-            (query_history(&server, count).first()?["n"].as_u64() > Some(8)).then_some(())
+            (query_history(&server.directory, "history", count).first()?["n"].as_u64() > Some(8))
+                .then_some(())
         });
     }
     wait_for("a moment without waits", || {
-        let rows = query_history(&server, "SELECT COUNT(*) AS n FROM moments");
+        let rows = query_history(
+            &server.directory,
+            "history",
+            "SELECT COUNT(*) AS n FROM moments",
+        );
         (rows.first()?["n"].as_u64() > Some(1)).then_some(())
     });
     check_questions_without_waits(&server, &mut admin);
@@ -169,7 +167,7 @@ fn check_blocks(version: Version, engine: Engine) {
     let user = waiters.start("DO GET_LOCK('report', 600)");
     let table = waiters.start("UPDATE shop.m SET a = 3");
     let rows = wait_for("four waits", || {
-        let rows = query_history(&server, WHO);
+        let rows = query_history(&server.directory, "history", WHO);
         let is_there = |id: &u64| row_of(&rows, *id).is_some_and(|row| row["wait_ns"] != 0);
         let all = [update, alter, user, table].iter().all(is_there);
         all.then_some(rows)
@@ -217,7 +215,8 @@ fn check_blocks(version: Version, engine: Engine) {
     assert!(recorder.wait().success());
     // Each session that waits has the time of the reading once, although the ALTER has several blockers.
     let times = query_history(
-        &server,
+        &server.directory,
+        "history",
         "SELECT MIN(s) > 0 AND MAX(s) - MIN(s) < 1e-6 AS is_same, COUNT(*) AS waiters FROM \
          (SELECT sampled_at, connection_id, SUM(seconds) AS s FROM blocks GROUP BY sampled_at, connection_id) AS t \
          GROUP BY sampled_at ORDER BY waiters DESC",
@@ -308,7 +307,11 @@ fn check_deadlock_at_active(server: &Server) {
     let mut connections = Vec::new();
     wait_for("a deadlock at the level active", || {
         connections.extend(lock_each_other(server).0);
-        let rows = query_history(server, "SELECT connection_id FROM deadlocks");
+        let rows = query_history(
+            &server.directory,
+            "history",
+            "SELECT connection_id FROM deadlocks",
+        );
         let mut ids = rows.iter().filter_map(|row| row["connection_id"].as_u64());
         ids.any(|id| connections.contains(&id)).then_some(())
     });
@@ -320,7 +323,7 @@ fn check_deadlock(server: &Server) {
     let rows = wait_for("the deadlock", || {
         let query = "SELECT count, connection_id, is_victim, text, object, index_name FROM deadlocks \
              ORDER BY connection_id";
-        Some(query_history(server, query)).filter(|rows| !rows.is_empty())
+        Some(query_history(&server.directory, "history", query)).filter(|rows| !rows.is_empty())
     });
     let connections: Vec<_> = rows
         .iter()

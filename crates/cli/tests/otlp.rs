@@ -12,7 +12,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::{Value, json};
 use support::server::Server;
-use support::{Directory, Process, finish, wait_for};
+use support::{Directory, Process, query_history, wait_for};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const HOLDERS_TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -42,9 +42,9 @@ fn read_request(stream: &mut TcpStream, status: &str) -> Value {
         let Some((name, value)) = line.split_once(": ") else {
             break;
         };
-        match name {
-            "Content-Length" => length = value.trim().parse().expect("a number"),
-            "Content-Type" => assert_eq!(value.trim(), "application/json"),
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().expect("a number"),
+            "content-type" => assert_eq!(value.trim(), "application/json"),
             _ => {}
         }
     }
@@ -98,10 +98,8 @@ fn record(directory: &Directory, server: &Server, url: &str) -> std::process::Co
 
 fn samples(directory: &Directory) -> u64 {
     let sql = "SELECT COUNT(*) AS n FROM samples WHERE trace_id IS NOT NULL";
-    let words = ["sql", "--history", "history", "--format", "json", "-e", sql];
-    let done = finish(&mut directory.tare(words));
-    let rows: Value = serde_json::from_str(&done.stdout).unwrap_or_default();
-    rows[0]["n"].as_u64().unwrap_or(0)
+    let rows = query_history(directory, "history", sql);
+    rows.first().and_then(|row| row["n"].as_u64()).unwrap_or(0)
 }
 
 #[test]
@@ -125,18 +123,8 @@ fn a_span_has_its_parent_its_wait_and_its_blocker() {
     });
     let blocked = "SELECT COUNT(*) AS n FROM blocks WHERE blocker IS NOT NULL";
     wait_for("the blocker", || {
-        let words = [
-            "sql",
-            "--history",
-            "history",
-            "--format",
-            "json",
-            "-e",
-            blocked,
-        ];
-        let done = finish(&mut directory.tare(words));
-        let rows: Value = serde_json::from_str(&done.stdout).ok()?;
-        (rows[0]["n"].as_u64() > Some(0)).then_some(())
+        let rows = query_history(&directory, "history", blocked);
+        (rows.first()?["n"].as_u64() > Some(0)).then_some(())
     });
     server
         .connect()

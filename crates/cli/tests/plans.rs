@@ -15,17 +15,10 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 use servers::{Engine, Server, Version, run};
-use support::{Process, finish, wait_for};
+use support::{Process, query_history, wait_for};
 
 /// The statement whose index is dropped.
 const SLOW: &str = "SELECT COUNT(*) FROM orders WHERE customer = 7 AND email <> 'topsecret' AND card <> 4111111111111111";
-
-/// The rows of a statement on a history.
-fn query_history(server: &Server, history: &str, sql: &str) -> Vec<Value> {
-    let words = ["sql", "--history", history, "--format", "json", "-e", sql];
-    let done = finish(&mut server.directory.tare(words));
-    serde_json::from_str(&done.stdout).unwrap_or_default()
-}
 
 fn record(server: &Server, history: &str, options: &[&str]) -> Process {
     let target: [String; 2] = match server.engine {
@@ -133,7 +126,11 @@ fn check_dropped_index(server: &Server, admin: &mut Conn) {
     let load = Load::start(connect(server), SLOW);
     let mut recorder = record(server, "history", &[]);
     wait_for("the first plan", || {
-        row_of(&query_history(server, "history", PLANS), "SELECT COUNT").map(|_| ())
+        row_of(
+            &query_history(&server.directory, "history", PLANS),
+            "SELECT COUNT",
+        )
+        .map(|_| ())
     });
     // Each once: it is called after the recorder's first reading.
     let others = [
@@ -150,7 +147,8 @@ fn check_dropped_index(server: &Server, admin: &mut Conn) {
         Version::Mysql56 | Version::Mysql57 | Version::Mysql80
     );
     if has_delete {
-        // With GTIDs, MySQL refuses it, because the function changes a table of MyISAM. The recorder sees it all the same.
+        // With GTIDs, MySQL refuses it, because the function changes a table of MyISAM. The recorder sees it
+        // all the same.
         let _ = app.query_drop("DELETE FROM counting WHERE id = -1");
     }
     let calls = "SELECT COUNT(*) FROM shop.calls";
@@ -160,7 +158,7 @@ fn check_dropped_index(server: &Server, admin: &mut Conn) {
         .expect("a number");
     assert!(called > 0);
     let rows = wait_for("the other statements", || {
-        let rows = query_history(server, "history", PLANS);
+        let rows = query_history(&server.directory, "history", PLANS);
         let begins = [
             "UPDATE",
             "SELECT COUNT(*) FROM counting",
@@ -200,7 +198,7 @@ fn check_dropped_index(server: &Server, admin: &mut Conn) {
     run(admin, &["ALTER TABLE shop.orders DROP KEY by_customer"]);
     let changed = wait_for("the changed plan", || {
         let rows = query_history(
-            server,
+            &server.directory,
             "history",
             "SELECT * FROM plans WHERE reason = 'changed' AND full_scans <> ''",
         );
@@ -218,7 +216,7 @@ fn check_dropped_index(server: &Server, admin: &mut Conn) {
 
 /// No text and no long number of a statement is in the history.
 fn check_secrets(server: &Server) {
-    let rows = query_history(server, "history", PLANS);
+    let rows = query_history(&server.directory, "history", PLANS);
     let all = serde_json::to_string(&rows).expect("text");
     assert!(
         !all.contains("topsecret") && !all.contains("411111"),
@@ -241,7 +239,7 @@ fn check_queries(server: &Server) {
         after.split_once("\"\n").expect("its end").0.to_owned()
     };
     let rows = query_history(
-        server,
+        &server.directory,
         "history",
         &query("**Which statements use no index?**"),
     );
@@ -249,7 +247,7 @@ fn check_queries(server: &Server) {
     assert_eq!(row["full_scans"], "orders", "{rows:#?}");
     assert!(row["calls"].as_u64() > Some(0), "{rows:#?}");
     let rows = query_history(
-        server,
+        &server.directory,
         "history",
         &query("**Which indexes does nobody use?**"),
     );
@@ -298,7 +296,7 @@ fn check_missing_right(server: &Server) {
     let mut recorder = Process::start(&mut command);
     let rows = wait_for("a refusal", || {
         let rows = query_history(
-            server,
+            &server.directory,
             "limited",
             "SELECT * FROM plans WHERE problem LIKE '%GRANT%'",
         );
@@ -324,7 +322,7 @@ fn check_time_limit(server: &Server, admin: &mut Conn) {
     let mut recorder = record(server, "locked", &[]);
     let rows = wait_for("the reason", || {
         let rows = query_history(
-            server,
+            &server.directory,
             "locked",
             "SELECT * FROM plans WHERE problem LIKE 'EXPLAIN %'",
         );
@@ -350,7 +348,7 @@ fn check_off(server: &Server) {
     let mut recorder = record(server, "off", &["--plans", "off"]);
     wait_for("growth", || {
         let rows = query_history(
-            server,
+            &server.directory,
             "off",
             "SELECT COUNT(*) AS n FROM growth WHERE kind = 'digest' AND schema = 'shop'",
         );
@@ -359,7 +357,10 @@ fn check_off(server: &Server) {
     drop(load);
     recorder.signal("INT");
     recorder.wait();
-    assert_eq!(query_history(server, "off", PLANS), Vec::<Value>::new());
+    assert_eq!(
+        query_history(&server.directory, "off", PLANS),
+        Vec::<Value>::new()
+    );
 }
 
 fn check_plans(version: Version, engine: Engine) {

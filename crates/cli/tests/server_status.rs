@@ -19,7 +19,7 @@ use mysql::prelude::Queryable;
 use serde_json::Value;
 use servers::{Engine, Server, Version, run};
 use support::browser::Browser;
-use support::{Process, finish, wait_for};
+use support::{Process, finish, query_history, wait_for};
 
 fn id(conn: &mut Conn) -> u64 {
     let id = conn.query_first("SELECT CONNECTION_ID()").expect("answers");
@@ -32,13 +32,6 @@ fn target(server: &Server) -> Vec<String> {
         Engine::Stock | Engine::StockDefaults => vec!["--dsn".into(), "mysql.sock".into()],
         _ => vec!["--pid".into(), server.pid.to_string()],
     }
-}
-
-/// The rows of a statement on a history.
-fn query_history(server: &Server, history: &str, sql: &str) -> Vec<Value> {
-    let words = ["sql", "--history", history, "--format", "json", "-e", sql];
-    let done = finish(&mut server.directory.tare(words));
-    serde_json::from_str(&done.stdout).unwrap_or_default()
 }
 
 /// The rows of a page of tare top, and its notes.
@@ -60,7 +53,11 @@ fn record(server: &Server, history: &str, target: &[String]) -> String {
     command.stderr(Stdio::piped());
     let mut recorder = Process::start(&mut command);
     wait_for("the status", || {
-        let rows = query_history(server, history, "SELECT COUNT(*) AS n FROM connections");
+        let rows = query_history(
+            &server.directory,
+            history,
+            "SELECT COUNT(*) AS n FROM connections",
+        );
         (rows.first()?["n"].as_u64() > Some(0)).then_some(())
     });
     recorder.signal("TERM");
@@ -130,7 +127,11 @@ fn check_status(version: Version, engine: Engine) {
     let printed = record(&server, "history", &target(&server));
     assert!(!printed.contains("status is not complete"), "{printed}");
 
-    let rows = query_history(&server, "history", "SELECT * FROM tare.transactions");
+    let rows = query_history(
+        &server.directory,
+        "history",
+        "SELECT * FROM tare.transactions",
+    );
     let of_holder = rows.iter().find(|row| row["connection_id"] == holder_id);
     let transaction = of_holder.unwrap_or_else(|| panic!("no transaction of the holder: {rows:?}"));
     assert_eq!(transaction["state"], "idle in transaction");
@@ -141,7 +142,7 @@ fn check_status(version: Version, engine: Engine) {
     assert!(text.contains("`shop`"), "the last statement: {transaction}");
 
     let rows = query_history(
-        &server,
+        &server.directory,
         "history",
         "SELECT user, client, state, MAX(count) AS n FROM tare.connections GROUP BY user, client, state",
     );
@@ -156,7 +157,11 @@ fn check_status(version: Version, engine: Engine) {
     let mut clients = clients.map(|row| row["client"].as_str().unwrap_or_default());
     assert!(clients.all(|client| client == "localhost"), "{rows:?}");
 
-    let rows = query_history(&server, "history", "SELECT * FROM tare.replication");
+    let rows = query_history(
+        &server.directory,
+        "history",
+        "SELECT * FROM tare.replication",
+    );
     let channel = rows.first().expect("a channel");
     assert_eq!(channel["kind"], "replica");
     assert_eq!(channel["channel"], "shop");
@@ -171,7 +176,7 @@ fn check_status(version: Version, engine: Engine) {
         "{channel}"
     );
 
-    let rows = query_history(&server, "history", "SELECT * FROM tare.status");
+    let rows = query_history(&server.directory, "history", "SELECT * FROM tare.status");
     let figures: HashMap<(String, String), &Value> = rows
         .iter()
         .map(|row| ((row["area"].to_string(), row["name"].to_string()), row))
@@ -326,7 +331,11 @@ fn check_jobs(server: &Server) {
     let mut command = server.directory.tare(words.iter().chain(&target(server)));
     let mut recorder = Process::start(command.stderr(Stdio::null()));
     wait_for("a moment", || {
-        let rows = query_history(server, "jobs", "SELECT COUNT(*) AS n FROM moments");
+        let rows = query_history(
+            &server.directory,
+            "jobs",
+            "SELECT COUNT(*) AS n FROM moments",
+        );
         (rows.first()?["n"].as_u64() > Some(0)).then_some(())
     });
     let is_over = AtomicBool::new(false);
@@ -359,7 +368,7 @@ fn check_jobs(server: &Server) {
         let why = "SELECT s.wait, SUM(s.seconds) AS seconds FROM samples AS s LEFT JOIN digests AS d ON d.digest = s.digest \
                    WHERE COALESCE(s.text, d.text) LIKE 'UPDATE %orders%' GROUP BY s.wait ORDER BY 2 DESC";
         wait_for("the reason of the wait", || {
-            let rows = query_history(server, "jobs", why);
+            let rows = query_history(&server.directory, "jobs", why);
             (rows.first()?["wait"] == "wait/lock/row/innodb").then_some(())
         });
         run(&mut holder, &["COMMIT"]);
@@ -372,7 +381,7 @@ fn check_jobs(server: &Server) {
     recorder.signal("TERM");
     recorder.wait();
     let indexes = "SELECT name, SUM(count) AS n FROM growth WHERE kind = 'index' AND schema = 'shop' GROUP BY name";
-    let rows = query_history(server, "jobs", indexes);
+    let rows = query_history(&server.directory, "jobs", indexes);
     let is_used = |index: &str| {
         rows.iter()
             .any(|row| row["name"] == index && row["n"].as_u64() > Some(0))
@@ -401,13 +410,24 @@ fn check_limited_account(server: &Server) {
         let line = line.unwrap_or_else(|| panic!("{what}: {printed}"));
         assert!(line.contains("GRANT "), "the right is named: {line}");
     }
-    let rows = query_history(server, "limited", "SELECT * FROM tare.connections");
+    let rows = query_history(
+        &server.directory,
+        "limited",
+        "SELECT * FROM tare.connections",
+    );
     let of_root = rows
         .iter()
         .filter(|row| row["user"] == "root" && row["client"] == "localhost");
     let count: u64 = of_root.filter_map(|row| row["count"].as_u64()).sum();
     assert!(count >= 4, "connections of others: {rows:?}");
-    assert!(query_history(server, "limited", "SELECT * FROM tare.transactions").is_empty());
+    assert!(
+        query_history(
+            &server.directory,
+            "limited",
+            "SELECT * FROM tare.transactions"
+        )
+        .is_empty()
+    );
     let (rows, notes) = page(server, "transactions", &dsn.map(str::to_owned));
     assert!(
         rows.is_empty() && notes.contains("GRANT PROCESS ON *.*"),

@@ -12,7 +12,7 @@ use mysql::prelude::Queryable;
 use serde_json::Value;
 use servers::{Engine, Server, Version, run};
 use support::server::Server as Host;
-use support::{Directory, Process, finish, wait_for};
+use support::{Directory, Process, query_history, wait_for};
 
 /// The trace in the query of docs/history.md.
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -26,19 +26,6 @@ fn documented_query() -> String {
         .expect("the section");
     let (_, command) = section.split_once("-e \"\n").expect("a command");
     command.split_once('"').expect("its end").0.to_owned()
-}
-
-fn query_history(directory: &Directory, sql: &str) -> Vec<Value> {
-    let words = ["sql", "--history", "history", "--format", "json", "-e", sql];
-    let done = finish(&mut directory.tare(words));
-    match done.code {
-        Some(0) => serde_json::from_str(&done.stdout).unwrap_or_default(),
-        // The recorder has created no directory yet.
-        _ if done.stderr.contains("no history") || done.stderr.contains("No such file") => {
-            Vec::new()
-        }
-        _ => panic!("{done:?}"),
-    }
 }
 
 /// A session that holds a lock in a traced statement, one that waits for it in another, and one whose traceparent is
@@ -83,7 +70,7 @@ fn check(directory: &Directory, target: [String; 2], connect: &dyn Fn() -> Conn,
     let query = documented_query();
     let is_blocked = |row: &Value| row["wait"].is_string() && row["blocker_connection_id"].is_u64();
     let rows = wait_for("the blocker", || {
-        let rows = query_history(directory, &query);
+        let rows = query_history(directory, "history", &query);
         rows.iter().any(is_blocked).then_some(rows)
     });
     let row = rows.iter().find(|row| is_blocked(row)).expect("a row");
@@ -101,7 +88,7 @@ fn check(directory: &Directory, target: [String; 2], connect: &dyn Fn() -> Conn,
     let rest = "SELECT connection_id, trace_id, COUNT(*) AS n FROM samples WHERE connection_id IS NOT NULL \
          AND statement_ns > 100000000 GROUP BY 1, 2";
     let rest = wait_for("the session whose traceparent is not valid", || {
-        let rows = query_history(directory, rest);
+        let rows = query_history(directory, "history", rest);
         let is_it = |row: &Value| row["connection_id"] == malformed_id;
         rows.iter().any(is_it).then_some(rows)
     });

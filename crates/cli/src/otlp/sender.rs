@@ -1,16 +1,16 @@
 //! Sends spans from a thread of its own. What the collector does not take in time is dropped and counted.
 
 use std::fmt;
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use ureq::Agent;
+use ureq::http::Uri;
 
 use super::encoding;
 use super::spans::Span;
@@ -21,60 +21,48 @@ const MAX_QUEUE: usize = 1024;
 const MAX_BATCH: usize = 256;
 /// How long spans wait for others of their request.
 const BATCH_INTERVAL: Duration = Duration::from_millis(500);
-/// The limit of each step of a request: connecting, writing, reading.
-const STEP_TIMEOUT: Duration = Duration::from_secs(5);
+/// The limit of a request, its answer included.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the end of a recorder waits for the last request.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
-/// The most bytes of an answer that are read.
-const MAX_ANSWER_BYTES: u64 = 64 * 1024;
+/// OTLP's port for HTTP.
+const PORT: u16 = 4318;
 
-/// The address of a collector.
+/// The address of a collector, with its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint {
-    /// Host and port.
-    authority: String,
-    path: String,
-}
+pub struct Endpoint(String);
 
 impl FromStr for Endpoint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let rest = text.strip_prefix("http://").ok_or(
-            "it must begin with http://; for TLS, send to a collector on this machine that forwards the spans",
-        )?;
-        let (authority, path) = match rest.split_once('/') {
-            Some((authority, path)) => (authority, format!("/{path}")),
-            None => (rest, String::new()),
-        };
-        if authority.is_empty()
-            || text.bytes().any(|c| !c.is_ascii_graphic())
-            || text.contains(['@', '?', '#'])
-        {
-            return Err("this is not http://HOST:PORT/PATH".to_owned());
+        let wrong = || "this is not http://HOST:PORT/PATH".to_owned();
+        let url: Uri = text.parse().map_err(|_| wrong())?;
+        if url.scheme_str() != Some("http") {
+            return Err(
+                "it must begin with http://; for TLS, send to a collector on this machine that forwards the spans"
+                    .to_owned(),
+            );
         }
-        // The port follows the last colon, unless that is within the brackets of IPv6.
-        let has_port = authority
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|c| c.is_ascii_digit()));
-        Ok(Self {
-            authority: if has_port {
-                authority.to_owned()
-            } else {
-                format!("{authority}:4318")
-            },
-            path: if path.len() > 1 {
-                path
-            } else {
-                "/v1/traces".to_owned()
-            },
-        })
+        let host = url
+            .host()
+            .filter(|host| !host.is_empty())
+            .ok_or_else(wrong)?;
+        if text.contains(['@', '?', '#']) {
+            return Err(wrong());
+        }
+        let port = url.port_u16().unwrap_or(PORT);
+        let path = match url.path() {
+            "" | "/" => "/v1/traces",
+            path => path,
+        };
+        Ok(Self(format!("http://{host}:{port}{path}")))
     }
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
-        write!(into, "http://{}{}", self.authority, self.path)
+        self.0.fmt(into)
     }
 }
 
@@ -84,15 +72,14 @@ struct Losses {
     spans: AtomicU64,
     /// The first reason, until it is reported.
     problem: Mutex<Option<String>>,
-    is_reported: Mutex<bool>,
+    has_problem: AtomicBool,
 }
 
 impl Losses {
     fn add(&self, spans: usize, why: impl FnOnce() -> String) {
         self.spans.fetch_add(spans as u64, Ordering::Relaxed);
-        if let (Ok(mut problem), Ok(mut is_reported)) =
-            (self.problem.lock(), self.is_reported.lock())
-            && !std::mem::replace(&mut *is_reported, true)
+        if !self.has_problem.swap(true, Ordering::Relaxed)
+            && let Ok(mut problem) = self.problem.lock()
         {
             *problem = Some(why());
         }
@@ -168,6 +155,7 @@ fn send_batches(
     losses: &Losses,
     waiting: &AtomicU64,
 ) {
+    let agent = agent();
     while let Ok(first) = spans.recv() {
         let mut batch = vec![first];
         let end = Instant::now() + BATCH_INTERVAL;
@@ -178,7 +166,10 @@ fn send_batches(
             batch.push(span);
         }
         let body = encoding::request(resource, &batch).to_string();
-        if let Err(error) = post(endpoint, &body) {
+        let answer = (agent.post(&endpoint.0))
+            .content_type("application/json")
+            .send(&body);
+        if let Err(error) = answer {
             losses.add(batch.len(), || {
                 format!("spans are lost: {endpoint}: {error}")
             });
@@ -187,45 +178,17 @@ fn send_batches(
     }
 }
 
-/// Sends a request, and reads the status of its answer.
-fn post(endpoint: &Endpoint, body: &str) -> io::Result<()> {
-    let mut failure = io::Error::other("the name has no address");
-    for address in endpoint.authority.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, STEP_TIMEOUT) {
-            Ok(stream) => return exchange(stream, endpoint, body),
-            Err(error) => failure = error,
-        }
-    }
-    Err(failure)
-}
-
-fn exchange(mut stream: TcpStream, endpoint: &Endpoint, body: &str) -> io::Result<()> {
-    stream.set_write_timeout(Some(STEP_TIMEOUT))?;
-    stream.set_read_timeout(Some(STEP_TIMEOUT))?;
-    let Endpoint { authority, path } = endpoint;
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: {authority}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
-         User-Agent: tare/{}\r\nConnection: close\r\n\r\n",
-        body.len(),
-        env!("CARGO_PKG_VERSION"),
-    );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())?;
-    let mut answer = Vec::new();
-    let mut part = [0; 1024];
-    // The status is in the first line.
-    while !answer.contains(&b'\n') && (answer.len() as u64) < MAX_ANSWER_BYTES {
-        match stream.read(&mut part)? {
-            0 => break,
-            read => answer.extend_from_slice(&part[..read]),
-        }
-    }
-    let line = String::from_utf8_lossy(&answer);
-    let line = line.lines().next().unwrap_or_default();
-    match line.split(' ').nth(1) {
-        Some(status) if status.starts_with('2') && line.starts_with("HTTP/1.") => Ok(()),
-        _ => Err(io::Error::other(format!("the answer is {line:?}"))),
-    }
+/// A client of HTTP that talks to the collector itself: no proxy, and nothing but success is one.
+fn agent() -> Agent {
+    let config = Agent::config_builder()
+        .timeout_global(Some(REQUEST_TIMEOUT))
+        .user_agent(concat!("tare/", env!("CARGO_PKG_VERSION")))
+        .proxy(None)
+        .max_idle_connections(0)
+        .max_redirects(0)
+        .max_redirects_will_error(true)
+        .build();
+    config.new_agent()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
 
 /// A test that waits longer than this fails: whatever it waits for hangs.
 pub const HANG_TIMEOUT: Duration = Duration::from_secs(300);
@@ -144,6 +145,19 @@ pub fn install(program: impl AsRef<Path>, at: &Path) {
 /// Runs a command to its end.
 pub fn finish(command: &mut Command) -> CommandResult {
     command.output().expect("the command starts").into()
+}
+
+/// Queries a history with `tare sql`, and returns its rows. There are none while the recorder has not created it.
+pub fn query_history(directory: &Directory, history: &str, sql: &str) -> Vec<Value> {
+    let words = ["sql", "--history", history, "--format", "json", "-e", sql];
+    let done = finish(&mut directory.tare(words));
+    match done.code {
+        Some(0) => serde_json::from_str(&done.stdout).expect("rows"),
+        _ if done.stderr.contains("no history") || done.stderr.contains("No such file") => {
+            Vec::new()
+        }
+        _ => panic!("{sql}: {done:?}"),
+    }
 }
 
 /// Runs a command to its end, with this on its standard input.
