@@ -25,7 +25,7 @@ type Bucket = [f64; 3];
 pub struct Reading {
     /// In milliseconds since 1970.
     at: i64,
-    /// The totals, as the server answered them, or why it did not.
+    /// The totals, as the server answered them. None if it did not, or if the digest has none.
     pub summary: Option<Vec<Option<f64>>>,
     /// The histogram, in the order of time.
     buckets: Vec<Bucket>,

@@ -249,6 +249,7 @@ impl Watch {
             self.before = Sums::default();
             self.last_status = None;
             self.update_cost()?;
+            self.update_notices()?;
         }
         let Some(target) = &mut self.target else {
             return Ok(());
@@ -295,6 +296,7 @@ impl Watch {
         self.query_texts(&unknown)?;
         if self.last_cost.elapsed() >= QUERY_INTERVAL {
             self.update_cost()?;
+            self.update_notices()?;
             // Texts that were not available when their digests were first sampled.
             let missing: Vec<_> = self
                 .missing
@@ -346,7 +348,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Updates the cost since the last call, and what is switched off.
+    /// Updates the cost since the last call.
     fn update_cost(&mut self) -> Result<(), String> {
         let within = self.last_cost.elapsed().as_secs_f64();
         self.last_cost = Instant::now();
@@ -370,15 +372,10 @@ impl Watch {
                 Err(QueryError::Lost(why)) => return Err(why),
             }
         }
-        let notices = match &mut target.server {
-            Some(server) => notices::read(&mut **server, target.is_tare).map_err(reason)?,
-            None => Vec::new(),
-        };
         let grew = |now: Option<f64>, then: Option<f64>| Some((now? - then?).max(0.0));
         let server = grew(now.server, self.before.server).filter(|cpu| *cpu > 0.0);
         let instrumentation = grew(now.instrumentation, self.before.instrumentation);
         let mut data = lock(&self.shared);
-        data.notices = notices;
         data.cost = Cost {
             sampling: (within > 0.0).then(|| self.took.as_secs_f64() / within),
             own: grew(now.own, self.before.own).map(|cpu| cpu / within.max(1e-3)),
@@ -388,6 +385,18 @@ impl Watch {
         drop(data);
         self.before = now;
         self.took = Duration::ZERO;
+        Ok(())
+    }
+
+    /// Updates what the server does not show, and why.
+    fn update_notices(&mut self) -> Result<(), String> {
+        let target = self.target.as_mut();
+        let notices =
+            match target.and_then(|target| Some((target.server.as_mut()?, target.is_tare))) {
+                Some((server, is_tare)) => notices::read(&mut **server, is_tare).map_err(reason)?,
+                None => Vec::new(),
+            };
+        lock(&self.shared).notices = notices;
         Ok(())
     }
 }
