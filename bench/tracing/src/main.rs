@@ -2,8 +2,9 @@
 //!
 //!     cd bench/tracing && cargo run --release [ROUNDS [MODE]]
 //!
-//! Each round runs every mode once, in an order that is drawn anew: first those without Tare, then those with it. A mode runs 1,000 spans, which is less than
-//! the queue of OpenTelemetry's batch processor has, so that none is dropped; then it flushes what it has stored.
+//! Each round runs every mode once, in an order that is drawn anew: first those without Tare, then those with
+//! it. A mode runs 1,000 spans, which is less than the queue of OpenTelemetry's batch processor has, so that
+//! none is dropped; then it flushes what it has stored.
 //! `wall` is the time of the spans in the thread that runs them. `cpu` is the processor time of the process, with
 //! the flush: the work of exporters' threads is in it. Both are per span. Output: the median and the quartiles of
 //! all rounds, in nanoseconds.

@@ -75,10 +75,11 @@ static ALLOCATOR: CountingAllocator<tare::memory::Tracked<System>> =
 /// `tare top` and `tare querystat` watch any performance_schema live: Tare's, MySQL's, MariaDB's.
 /// `tare weigh` measures what instrumentation costs; `tare explain` computes it on a running
 /// server. `tare run` starts a program that uses Tare, or puts Tare's engine into one that does not (MySQL,
-/// MariaDB, Redis, memcached, PostgreSQL and others), and saves its data if it crashes. `tare sql` and `tare ps` query running programs and
-/// saved segments. `tare serve` is a small MySQL-protocol server that answers about itself and
-/// about other programs. `tare record` records what sessions do over time; `tare live` shows it in a
-/// browser; `tare diff` compares two time windows of a recording. `tare mcp` lets assistants read these figures.
+/// MariaDB, Redis, memcached, PostgreSQL and others), and saves its data if it crashes. `tare sql` and `tare
+/// ps` query running programs and saved segments. `tare serve` is a small MySQL-protocol server that answers
+/// about itself and about other programs. `tare record` records what sessions do over time; `tare live` shows
+/// it in a browser; `tare diff` compares two time windows of a recording. `tare mcp` lets assistants read
+/// these figures.
 #[derive(Parser)]
 #[command(name = "tare", version = env!("TARE_VERSION"), after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {

@@ -1,5 +1,5 @@
-//! The tables of active sessions, of an unmodified MySQL at the level `active`: by `tare sql`, and by `tare serve` that is
-//! attached to it and samples it.
+//! The tables of active sessions, of an unmodified MySQL at the level `active`: by `tare sql`, and by `tare
+//! serve` that is attached to it and samples it.
 
 #[path = "support/servers.rs"]
 mod servers;

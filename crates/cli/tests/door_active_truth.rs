@@ -232,8 +232,8 @@ fn every_moment_has_its_state_in_mariadb_10_11() {
     check_states(Version::Mariadb);
 }
 
-/// Seconds that sessions have spent in waits and in statements, as the exact level counts them, with those of events that
-/// have not ended: else an event would count with all its time where it ends.
+/// Seconds that sessions have spent in waits and in statements, as the exact level counts them, with those of
+/// events that have not ended: else an event would count with all its time where it ends.
 fn exact(server: &Server) -> [BTreeMap<String, f64>; 2] {
     let read = |kind: &str, condition: &str| {
         let rows = server.tare(&format!(

@@ -1,5 +1,5 @@
-//! The states of sessions on `tare top`'s page of threads: of a server with Tare's engine at the level that counts every
-//! event, and of a stock server on the same machine.
+//! The states of sessions on `tare top`'s page of threads: of a server with Tare's engine at the level that
+//! counts every event, and of a stock server on the same machine.
 
 mod support;
 

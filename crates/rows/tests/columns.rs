@@ -1,5 +1,6 @@
-//! Every column of performance_schema is what MySQL 8.0.15 has, or what 9.7.4 or MariaDB 10.11 has, as read from
-//! real servers' information_schema.columns into fixtures/columns.tsv, columns-9.7.tsv and columns-mariadb.tsv: schema, table, position, column, type, nullable. server/columns.rs compares schema
+//! Every column of performance_schema is what MySQL 8.0.15 has, or what 9.7.4 or MariaDB 10.11 has, as read
+//! from real servers' information_schema.columns into fixtures/columns.tsv, columns-9.7.tsv and
+//! columns-mariadb.tsv: schema, table, position, column, type, nullable. server/columns.rs compares schema
 //! sys with them, over the wire.
 
 use std::collections::BTreeMap;

@@ -26,8 +26,8 @@ pub struct SegmentSession {
 }
 
 impl SegmentSession {
-    /// On a segment that is attached. `digest` computes digests of statements. The options of schema sys are the defaults, and what is changed
-    /// in sys_config holds for this session.
+    /// On a segment that is attached. `digest` computes digests of statements. The options of schema sys are
+    /// the defaults, and what is changed in sys_config holds for this session.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.

@@ -31,7 +31,8 @@ use crate::exit::{FAILED, Failure};
 #[command(next_help_heading = "A history to query")]
 pub struct HistoryOptions {
     /// Query what tare record has written into this directory. Schema tare has the tables moments, samples,
-    /// growth, digests, blocks, deadlocks, plans, indexes and others; performance_schema has the summaries that they allow. --host selects one host
+    /// growth, digests, blocks, deadlocks, plans, indexes and others; performance_schema has the summaries
+    /// that they allow. --host selects one host
     #[arg(long, value_name = "DIR", conflicts_with_all = ["pid", "segment", "dsn"])]
     history: Option<PathBuf>,
 

@@ -18,8 +18,9 @@ const KEYWORDS: &str = "ALL AND ANY AS BETWEEN BY CASE CHAR COLUMNS CROSS DECIMA
     OVER PARTITION REGEXP RLIKE ROLLUP ROW ROWS SELECT SET SOME STRAIGHT_JOIN THEN UNION USING VALUES WHEN WHERE WITH XOR AGAINST \
     BINARY VARBINARY VARCHAR DATETIME TIME TIMESTAMP FLOAT DOUBLE ORDER RETURN WINDOW ESCAPE NCHAR";
 
-/// Functions of MySQL and MariaDB that only compute. A stored function cannot have such a name, unless it is called with
-/// its schema. There are none that wait, lock, read files or have effects, such as SLEEP, GET_LOCK and LOAD_FILE.
+/// Functions of MySQL and MariaDB that only compute. A stored function cannot have such a name, unless it is
+/// called with its schema. There are none that wait, lock, read files or have effects, such as SLEEP,
+/// GET_LOCK and LOAD_FILE.
 const FUNCTIONS: &str = "ABS ACOS ADDDATE ADDTIME AES_DECRYPT AES_ENCRYPT ANY_VALUE ASCII ASIN ATAN ATAN2 AVG BIN BIN_TO_UUID BIT_AND \
     BIT_COUNT BIT_LENGTH BIT_OR BIT_XOR CAST CEIL CEILING CHARACTER_LENGTH CHARSET CHAR_LENGTH COALESCE COERCIBILITY COLLATION \
     COMPRESS CONCAT CONCAT_WS CONNECTION_ID CONV CONVERT CONVERT_TZ COS COT COUNT CRC32 CUME_DIST CURDATE CURRENT_DATE \

@@ -17,8 +17,8 @@ const MAX_BEFORE: usize = 24;
 /// The fewest calls in each of both for an interval.
 const MIN_CALLS: f64 = 30.0;
 
-/// The least change, as a difference of logarithms: about 10 %. The interval must be beyond it, because a server's speed
-/// varies by so much without another plan.
+/// The least change, as a difference of logarithms: about 10 %. The interval must be beyond it, because a
+/// server's speed varies by so much without another plan.
 const MIN_CHANGE: f64 = 0.1;
 
 /// The confidence of the interval. There are many digests, and each is compared again and again.
@@ -201,8 +201,9 @@ impl DueDigests {
     }
 }
 
-/// Whether a digest may have a plan of tables of an application. Its text may be cut anywhere, so this reads words only.
-/// It keeps COMMIT, SET and the like out of the table; whether EXPLAIN may be sent, [`super::check`] decides.
+/// Whether a digest may have a plan of tables of an application. Its text may be cut anywhere, so this reads
+/// words only. It keeps COMMIT, SET and the like out of the table; whether EXPLAIN may be sent,
+/// [`super::check`] decides.
 fn may_have_plan(text: &Text) -> bool {
     let normalized = text.text.to_lowercase();
     let names_system_schema = SYSTEM_SCHEMAS.iter().any(|name| {

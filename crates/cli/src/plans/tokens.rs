@@ -1,6 +1,6 @@
-//! The tokens of a statement, as a MySQL or MariaDB server would read them. Where the server's settings decide, such
-//! as sql_mode, there are none. The scanner of `tare_mysql::secret` guesses there instead: it has to hide a password also
-//! in a statement that no server accepts.
+//! The tokens of a statement, as a MySQL or MariaDB server would read them. Where the server's settings
+//! decide, such as sql_mode, there are none. The scanner of `tare_mysql::secret` guesses there instead: it
+//! has to hide a password also in a statement that no server accepts.
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

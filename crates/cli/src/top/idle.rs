@@ -8,7 +8,8 @@ const CONSUMERS: &str =
 const INSTRUMENTS: &str = "SELECT COUNT(*), SUM(ENABLED = 'YES') FROM performance_schema.setup_instruments WHERE NAME LIKE ";
 
 /// What is off that this page needs, and the statement that switches it on, or that the server has no such
-/// instruments. `None` if all is on, or if this account lacks the privilege to query it. At the level `active` only one consumer makes a difference.
+/// instruments. `None` if all is on, or if this account lacks the privilege to query it. At the level
+/// `active` only one consumer makes a difference.
 pub fn find_disabled(
     observed: &mut ObservedServer,
     sheet: &Sheet,

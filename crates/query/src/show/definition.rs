@@ -11,8 +11,8 @@ use tare_mysql::wire::definitions::parse;
 /// One line for each statement. crates/server/tests/metadata writes the file.
 const STATEMENTS: &str = include_str!("definitions-9.7.tsv");
 
-/// The definitions of a statement's columns; none if MySQL has no such statement. `explain_format` is that of an EXPLAIN
-/// that names none.
+/// The definitions of a statement's columns; none if MySQL has no such statement. `explain_format` is that of
+/// an EXPLAIN that names none.
 pub fn of_statement(show: &Show, explain_format: Format) -> &'static [Definition] {
     match &show.what {
         What::Explain(_, format, _) => of(match format.unwrap_or(explain_format) {

@@ -23,7 +23,8 @@ const FAMILIES: [(Family, &str); 5] = [
     (Family::Memory, "memory"),
 ];
 
-/// Picoseconds of one read of a timer. Overheads are in ticks of the CYCLE timer, or in nanoseconds where there is none.
+/// Picoseconds of one read of a timer. Overheads are in ticks of the CYCLE timer, or in nanoseconds where
+/// there is none.
 fn read_ps(host: &Host, timer: usize) -> f64 {
     let timers = &host.view().header().timers;
     let cycle = timers[Timer::Cycle as usize]
@@ -75,7 +76,8 @@ impl Snapshot {
                     .get(class.id)
                     .and_then(Option::as_ref)
                     .map_or(0, |all| all.total());
-                // The histogram of a lock has no waits of zero: it counts those that waited, or all under lock_timing = every.
+                // The histogram of a lock has no waits of zero: it counts those that waited, or all under
+                // lock_timing = every.
                 let timed = if kind.is_lock() {
                     timed.max(row[0][EXTRA].min(count))
                 } else {

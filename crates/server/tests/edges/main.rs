@@ -1,6 +1,7 @@
-//! Expressions at the edges: every function and operator with each value of a grid (`grid.rs`), as a literal, a
-//! user variable and a column, and each value stored in a column of each type. The values and the error numbers
-//! must be those of MySQL 9.7.4, which are in `mysql-9.7.4.grid`. What differs by design has its reason in `by_design.rs`;
+//! Expressions at the edges: every function and operator with each value of a grid (`grid.rs`), as a literal,
+//! a user variable and a column, and each value stored in a column of each type. The values and the error
+//! numbers must be those of MySQL 9.7.4, which are in `mysql-9.7.4.grid`. What differs by design has its
+//! reason in `by_design.rs`;
 //! `open.txt` has the cells that differ and should not. A listed cell that agrees fails the test, so that the list only
 //! gets shorter.
 //!

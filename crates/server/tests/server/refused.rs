@@ -229,7 +229,8 @@ fn duplicates_name_the_values_and_the_key() {
     assert_eq!(one(&mut conn, "SELECT RELEASE_ALL_LOCKS()"), "1");
 }
 
-/// Statements that MySQL 9.7.4 parses (`SELECT STATEMENT_DIGEST_TEXT('...')` has no error there) and Tare does not have.
+/// Statements that MySQL 9.7.4 parses (`SELECT STATEMENT_DIGEST_TEXT('...')` has no error there) and Tare
+/// does not have.
 const MISSING: &[&str] = &[
     "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'x'",
     "RESIGNAL",
