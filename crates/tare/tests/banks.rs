@@ -126,6 +126,23 @@ fn more_accounts_than_the_limit_count_as_background() {
     assert!(tare.view.user(user).name.is("user4"));
 }
 
+/// Later names get no number, and do not replace earlier ones.
+#[test]
+fn more_schemas_than_the_limit_are_not_stored() {
+    let limits = Limits {
+        schemas: 3,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let slot = tare.view.slot(tare.slot_of(tare::thread::id()));
+    let numbers = ["a", "b", "c", "b", "d", ""].map(|name| {
+        tare::thread::set_db(name);
+        slot.schema.load(Ordering::Relaxed)
+    });
+    assert_eq!(numbers, [1, 2, 0, 2, 0, 0]);
+    assert_eq!(tare.lost(Lost::Schemas), 2);
+}
+
 /// A truncated account gives its number to the next one, and its figures to the background.
 #[test]
 fn a_forgotten_account_frees_its_number() {

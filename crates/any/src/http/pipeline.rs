@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
+use std::net::IpAddr;
 
 use engine::Command as State;
 use engine::statement::{self, Statement};
@@ -55,6 +56,8 @@ pub struct Requests {
     is_lost: bool,
     session: Session,
     host: String,
+    /// The client that a header of the PROXY protocol names, until the server has accepted the header.
+    proxied: Option<IpAddr>,
 }
 
 impl Requests {
@@ -71,6 +74,7 @@ impl Requests {
             is_lost: false,
             session,
             host: String::new(),
+            proxied: None,
         }
     }
 }
@@ -90,9 +94,7 @@ impl Protocol for Requests {
         if mem::take(&mut self.is_new)
             && let Some((header, length)) = proxy::read(bytes)
         {
-            if let Some(client) = header.client {
-                self.session.set_host(client);
-            }
+            self.proxied = header.client;
             bytes = &bytes[length..];
         }
         let since = arrived();
@@ -128,10 +130,10 @@ impl Protocol for Requests {
             let request = self.pending.front().map(Pending::of_response);
             match self.responses.next(&mut bytes, request.unwrap_or_default()) {
                 Ok(None) => return,
-                Ok(Some(responses::Event::Head)) => self.set_user(),
+                Ok(Some(responses::Event::Head)) => self.set_account(),
                 Ok(Some(responses::Event::End)) => self.end_response(),
                 Ok(Some(responses::Event::Upgrade)) => {
-                    self.set_user();
+                    self.set_account();
                     self.end_first(End::Response);
                     self.pending.clear();
                     return self.lose_track();
@@ -245,11 +247,18 @@ impl Requests {
         Some(statement)
     }
 
-    /// The server has accepted the user's name that the first request has, or refused it.
-    fn set_user(&mut self) {
+    /// The server has accepted the names that the client and the first request have, or refused them.
+    fn set_account(&mut self) {
+        let status = self.responses.head().status;
+        // A server that expects no header of the PROXY protocol takes it for a malformed request.
+        if status != 400
+            && let Some(client) = self.proxied.take()
+        {
+            self.session.set_host(client);
+        }
         if let Some(first) = self.pending.front() {
             let user = first.request.user.as_deref();
-            let is_refused = self.responses.head().status == 401;
+            let is_refused = status == 401;
             self.session
                 .set_user(user.filter(|_| !is_refused).unwrap_or_default());
         }

@@ -461,6 +461,14 @@ fn texts_users_and_databases_are_recorded_and_no_secret() {
             .all(|name| ["Socket", "SSL/TLS"].contains(&&**name)),
         "{types:?}"
     );
+    // A client cannot choose its host: this port expects no such header.
+    let mut direct = nginx.connect();
+    assert_eq!(direct.call("PROXY TCP4 192.0.2.8 192.0.2.1 1 2\r\n"), 400);
+    let sql = "SELECT HOST AS name, 1 AS n FROM performance_schema.hosts WHERE HOST LIKE '192.%'";
+    assert_eq!(
+        statements(&nginx.rows(sql)),
+        BTreeMap::from([("192.0.2.7".to_owned(), 1)])
+    );
 }
 
 #[test]
