@@ -195,9 +195,12 @@ static void sync_nothing(int number) {
     errno = before;
 }
 
+/* Whether the thread is to be cancelled. */
+static volatile sig_atomic_t is_cancelled;
+
 /* Is inside of Tare most of the time, in calls that do not cancel a thread. */
 static void *seek(void *file) {
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 20000 || !is_cancelled; i++) {
         lseek(*(int *)file, 0, SEEK_SET);
     }
     pthread_testcancel();
@@ -212,7 +215,9 @@ static void cancel_in_handlers(void) {
     for (int i = 0; i < 20; i++) {
         pthread_t thread;
         void *result;
+        is_cancelled = 0;
         CHECK(pthread_create(&thread, NULL, seek, &fd) == 0 && pthread_cancel(thread) == 0);
+        is_cancelled = 1;
         for (int signals = 0; signals < 5; signals++) {
             usleep(100);
             pthread_kill(thread, SIGUSR1);
