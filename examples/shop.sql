@@ -1,7 +1,8 @@
--- Something to look at: a table of 20,000 orders, two questions about it and one change. README, "Try it".
+-- Something to look at: a table of 20,000 orders, two questions about it and one change. README, "First steps".
 DROP DATABASE IF EXISTS shop;
 CREATE DATABASE shop;
 USE shop;
+SET SESSION cte_max_recursion_depth = 20000;
 CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, customer INT NOT NULL, cents INT NOT NULL,
                      KEY customer (customer));
 INSERT INTO orders (customer, cents)

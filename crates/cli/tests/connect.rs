@@ -2,8 +2,10 @@
 
 mod support;
 
+use std::path::Path;
+
 use support::server::Server;
-use support::{CommandResult, Directory, Process, finish};
+use support::{CommandResult, Directory, Process, finish, finish_with_input};
 
 /// A `tare serve` on TCP, with root's password `pass`.
 struct TareServer {
@@ -441,4 +443,34 @@ fn a_server_is_reached_by_the_name_that_config_toml_gives_it() {
         1,
         &["config.toml", "line 2", "unknown field"],
     );
+}
+
+/// The first steps of README.
+#[test]
+fn the_example_of_a_shop_runs() {
+    let mut server = serve("shop", &[]);
+    let tare = |arguments: &[&str]| {
+        server
+            .directory
+            .tare([&["sql", "--dsn", "s"], arguments].concat())
+    };
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop.sql");
+    let filled = finish_with_input(
+        &mut tare(&[]),
+        &std::fs::read_to_string(example).expect("the example"),
+    );
+    assert_eq!(
+        (filled.code, filled.stderr.as_str()),
+        (Some(0), ""),
+        "{filled:?}"
+    );
+    let query = "SELECT query, total_latency FROM sys.statement_analysis WHERE db = 'shop' LIMIT 4";
+    let read = finish(&mut tare(&["-e", query]));
+    assert_eq!(
+        (read.code, read.stdout.lines().count()),
+        (Some(0), 5),
+        "{read:?}"
+    );
+    server.running.signal("TERM");
+    assert!(server.running.wait().success());
 }
