@@ -207,9 +207,10 @@ int tare_cond_broadcast(tare_cond *cond);
 
 /*
  * These do and return what pthread_...() do. A lock that is free is counted under the class, and a wait for it
- * is timed. Tare stores nothing in the lock: it has no instance and no holder in Tare's tables. A class that
- * is NULL or of another kind counts as "unnamed". What is unlocked, signalled or broadcast is not counted, so
- * that pthread's own functions are as good. EINVAL: an object or a deadline is NULL.
+ * is timed; if the GNU C library is older than 2.30, each acquisition of a rwlock is timed. Tare stores nothing
+ * in the lock: it has no instance and no holder in Tare's tables. A class that is NULL or of another kind counts
+ * as "unnamed". What is unlocked, signalled or broadcast is not counted, so that pthread's own functions are as
+ * good. EINVAL: an object or a deadline is NULL.
  */
 int tare_pthread_mutex_lock(pthread_mutex_t *mutex, tare_class *cls);
 int tare_pthread_mutex_trylock(pthread_mutex_t *mutex, tare_class *cls);

@@ -155,13 +155,15 @@ static void cancel(void) {
 
 /* Locks that are not to be had. */
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
-static pthread_rwlock_t busy = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t busy = PTHREAD_RWLOCK_INITIALIZER, open_to_all = PTHREAD_RWLOCK_INITIALIZER;
 
 static void *fail(void *nothing) {
     struct timespec long_ago = {0, 0}, no_moment = {0, 1000000000};
     IS(tare_pthread_mutex_trylock(&held, LOCK_held), EBUSY);
     IS(tare_pthread_mutex_timedlock(&held, &long_ago, LOCK_held), ETIMEDOUT);
     IS(tare_pthread_mutex_timedlock(&held, &no_moment, LOCK_held), EINVAL);
+    IS(tare_pthread_rwlock_timedrdlock(&open_to_all, &no_moment, LOCK_busy), EINVAL);
+    IS(tare_pthread_rwlock_timedwrlock(&open_to_all, &no_moment, LOCK_busy), EINVAL);
     IS(tare_pthread_rwlock_tryrdlock(&busy, LOCK_busy), EBUSY);
     IS(tare_pthread_rwlock_trywrlock(&busy, LOCK_busy), EBUSY);
     IS(tare_pthread_rwlock_timedrdlock(&busy, &long_ago, LOCK_busy), ETIMEDOUT);
@@ -183,7 +185,9 @@ static pthread_t run(void *(*start)(void *), void *argument) {
 /* Other types of mutexes. */
 static void types(void) {
     pthread_mutexattr_t attributes;
-    pthread_mutex_t recursive, checked, robust;
+    pthread_mutex_t recursive, checked, robust, inherits;
+    struct timespec long_ago = {0, 0};
+    int i;
     IS(pthread_mutexattr_init(&attributes), 0);
     IS(pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE), 0);
     IS(pthread_mutex_init(&recursive, &attributes), 0);
@@ -205,6 +209,21 @@ static void types(void) {
     IS(tare_pthread_mutex_lock(&robust, LOCK_own), EOWNERDEAD);
     IS(pthread_mutex_consistent(&robust), 0);
     IS(tare_pthread_mutex_unlock(&robust), 0);
+    IS(pthread_join(run(die, &robust), NULL), 0);
+    IS(tare_pthread_mutex_lock(&robust, LOCK_own), EOWNERDEAD);
+    IS(tare_pthread_mutex_unlock(&robust), 0);
+    /* Nobody has repaired it: nobody gets it, and nobody waits for it. */
+    for (i = 0; i < 2; i++) {
+        IS(tare_pthread_mutex_lock(&robust, LOCK_own), ENOTRECOVERABLE);
+        IS(tare_pthread_mutex_timedlock(&robust, &long_ago, LOCK_own), ENOTRECOVERABLE);
+    }
+    IS(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_STALLED), 0);
+    IS(pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT), 0);
+    IS(pthread_mutex_init(&inherits, &attributes), 0);
+    IS(tare_pthread_mutex_lock(&inherits, LOCK_own), 0);
+    IS(tare_pthread_mutex_lock(&inherits, LOCK_own), EDEADLK);
+    IS(tare_pthread_mutex_unlock(&inherits), 0);
+    IS(pthread_mutex_destroy(&inherits), 0);
     IS(pthread_mutex_destroy(&recursive), 0);
     IS(pthread_mutex_destroy(&checked), 0);
     IS(pthread_mutex_destroy(&robust), 0);
@@ -274,9 +293,9 @@ int main(void) {
     /* A wait that was cancelled has not ended. */
     printf("expect wait/synch/cond/keep/COND_never 0\n");
     /* Tries that fail are not counted, and waits in vain are. */
-    printf("expect wait/synch/mutex/keep/LOCK_held 3\n");
+    printf("expect wait/synch/mutex/keep/LOCK_held 2\n");
     printf("expect wait/synch/rwlock/keep/LOCK_busy 3\n");
-    printf("expect wait/synch/mutex/keep/LOCK_own 7\n");
+    printf("expect wait/synch/mutex/keep/LOCK_own 11\n");
     printf("expect wait/synch/mutex/tare/c_unnamed %" PRIu64 "\n", unnamed + 2);
     printf("expect wait/synch/cond/tare/c_unnamed 1\n");
     tare_stop();

@@ -44,8 +44,6 @@
 //! 6. Where the dynamic linker has written the address of a function for the program, there is an aligned
 //!    word of the program's data. Its page is writable, or the dynamic linker has made it read-only. The address
 //!    there is that of a function with the type that its library declares.
-//! 7. A mutex of the GNU C library has its state in the first word, and its kind 16 bytes behind. Programs
-//!    contain both as constants (PTHREAD_MUTEX_INITIALIZER), so no version can change them.
 
 // The contract of the `extern "C-unwind"` functions is the C library's: see above.
 #![allow(clippy::missing_safety_doc)]

@@ -91,7 +91,7 @@ pub use engine::{row_locks, settings};
 pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "door")]
 #[doc(hidden)]
-pub use point::{active, host_lock};
+pub use point::{active, host_lock, pthread};
 pub use point::{
     error, file, idle, memory, metadata, prepared, program, socket, stage, statement, table, task,
     thread, transaction,

@@ -8,12 +8,12 @@
 //! one more argument, and jumps on: so it has no frame, for a debugger as for a thread that is cancelled.
 
 use std::arch::naked_asm;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::io::Write as _;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use engine::host_lock::{self, HostLock, PendingLock};
+use engine::pthread::{Probe, is_valid_deadline, probe_mutex, probe_rwlock};
 use engine::wait::{self, Wait};
 use engine::{Operation, Source};
 use libc::{EOWNERDEAD, clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, timespec};
@@ -36,7 +36,7 @@ pub fn open() {
         }
         let has_tries =
             table::pthread_rwlock_tryrdlock.resolve() && table::pthread_rwlock_trywrlock.resolve();
-        if has_tries && can_try_rwlocks() {
+        if has_tries && probe_rwlock() == Probe::Try {
             functions.extend(RWLOCKS);
         }
         if let Err(error) = imports::replace(&functions) {
@@ -47,21 +47,6 @@ pub fn open() {
             );
         }
     });
-}
-
-/// Whether tries of read-write locks are correct. Before version 2.30 of the GNU C library, a try could leave
-/// other threads asleep (its bug 23844).
-fn can_try_rwlocks() -> bool {
-    // SAFETY: a C string that is a constant.
-    let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
-    is_since(version.to_str().unwrap_or_default(), (2, 30))
-}
-
-/// Whether a version is this one or a later one.
-fn is_since(version: &str, (major, minor): (u32, u32)) -> bool {
-    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
-    let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-    version >= (major, minor)
 }
 
 /// Whether the C library's function has taken the lock: also if a thread died while it held the lock.
@@ -111,45 +96,27 @@ unsafe fn take_mutex(
     wait: impl Fn() -> c_int,
 ) -> c_int {
     let kind = (Lock::Mutex, site, Exclusive);
-    // SAFETY: rule 7.
-    match unsafe { has_protocol(mutex) } {
+    // SAFETY: rule 2 (a mutex).
+    match unsafe { probe_mutex(mutex) } {
         // SAFETY: the caller's promise.
-        false => unsafe { take(kind, is_valid, &table::pthread_mutex_trylock, mutex, wait) },
-        true if !is_valid || !is_observing() => wait(),
-        // SAFETY: rule 7.
-        true => unsafe { take_by_protocol(kind, mutex, wait) },
+        Probe::Try => unsafe { take(kind, is_valid, &table::pthread_mutex_trylock, mutex, wait) },
+        probe => take_untried(kind, is_valid, probe, wait),
     }
 }
 
-/// Whether the mutex is robust, or changes its owner's priority.
-///
-/// # Safety
-/// A mutex.
-#[inline(always)]
-unsafe fn has_protocol(mutex: *const pthread_mutex_t) -> bool {
-    const KIND_OFFSET: usize = 16;
-    const ROBUST_INHERIT_PROTECT: u32 = 16 | 32 | 64;
-    // SAFETY: rule 7.
-    let kind = unsafe { &*mutex.byte_add(KIND_OFFSET).cast::<AtomicU32>() };
-    kind.load(Ordering::Relaxed) & ROBUST_INHERIT_PROTECT != 0
-}
-
-/// Takes such a mutex. It is not tried: a try would leave a robust mutex that is not recoverable locked for
-/// ever. If another thread takes the mutex between the check and the call, the wait is counted without its
-/// time.
-///
-/// # Safety
-/// A mutex.
+/// Takes a lock that is not tried. If another thread takes it between the probe and the call, the wait is
+/// counted without its time.
 #[cold]
 #[inline(never)]
-unsafe fn take_by_protocol(
+fn take_untried(
     kind: (Lock, usize, Operation),
-    mutex: *const pthread_mutex_t,
+    is_valid: bool,
+    probe: Probe,
     wait: impl Fn() -> c_int,
 ) -> c_int {
-    // SAFETY: rule 7 (the first word is 0 if the mutex is free).
-    match unsafe { &*mutex.cast::<AtomicU32>() }.load(Ordering::Relaxed) {
-        0 => {
+    match probe {
+        _ if !is_valid || !is_observing() => wait(),
+        Probe::Free => {
             let (lock, site, _) = kind;
             try_take(lock, site, wait)
         }
@@ -234,22 +201,14 @@ fn wait_for_cond<T>(site: usize, operation: Operation, wait: impl FnOnce() -> T)
     result
 }
 
-/// Whether the C library accepts a time limit.
-///
-/// # Safety
-/// NULL, or readable.
-unsafe fn is_valid(until: *const timespec) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe { until.as_ref() }.is_some_and(|time| (0..1_000_000_000).contains(&time.tv_nsec))
-}
-
-/// The same of a clock and a time limit of it.
+/// Whether the C library accepts a clock and a time limit of it.
 ///
 /// # Safety
 /// NULL, or readable.
 unsafe fn is_valid_on(clock: clockid_t, until: *const timespec) -> bool {
     // SAFETY: the caller's promise.
-    matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC) && unsafe { is_valid(until) }
+    matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC)
+        && unsafe { is_valid_deadline(until) }
 }
 
 /// Declares functions of the C library, and a table of them for each group. The register is that of the
@@ -325,7 +284,7 @@ locks! {
         fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, until: *const timespec) -> c_int, "rdx" {
             |site, call| {
                 // SAFETY: see above.
-                unsafe { take_mutex(site, is_valid(until), mutex, call) }
+                unsafe { take_mutex(site, is_valid_deadline(until), mutex, call) }
             }
         }
         fn pthread_mutex_clocklock(
@@ -352,7 +311,7 @@ locks! {
             |site, call| {
                 let kind = (Lock::Rwlock, site, ReadLock);
                 // SAFETY: see above.
-                unsafe { take(kind, is_valid(until), &table::pthread_rwlock_tryrdlock, lock, call) }
+                unsafe { take(kind, is_valid_deadline(until), &table::pthread_rwlock_tryrdlock, lock, call) }
             }
         }
         fn pthread_rwlock_clockrdlock(
@@ -378,7 +337,7 @@ locks! {
             |site, call| {
                 let kind = (Lock::Rwlock, site, WriteLock);
                 // SAFETY: see above.
-                unsafe { take(kind, is_valid(until), &table::pthread_rwlock_trywrlock, lock, call) }
+                unsafe { take(kind, is_valid_deadline(until), &table::pthread_rwlock_trywrlock, lock, call) }
             }
         }
         fn pthread_rwlock_clockwrlock(
@@ -420,27 +379,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_of_the_c_library_are_compared() {
-        for (version, is_new) in [
-            ("2.30", true),
-            ("2.41", true),
-            ("3.0", true),
-            ("2.29", false),
-            ("2.4", false),
-            ("", false),
-        ] {
-            assert_eq!(is_since(version, (2, 30)), is_new, "{version}");
-        }
-    }
-
-    #[test]
-    fn time_limits_are_checked() {
+    fn clocks_are_checked() {
         let time = |tv_nsec| timespec { tv_sec: 0, tv_nsec };
         // SAFETY: NULL, or readable.
         unsafe {
-            assert!(is_valid(&time(0)) && is_valid(&time(999_999_999)));
-            assert!(!is_valid(&time(-1)) && !is_valid(&time(1_000_000_000)));
-            assert!(!is_valid(std::ptr::null()));
             assert!(is_valid_on(libc::CLOCK_MONOTONIC, &time(0)));
             assert!(!is_valid_on(libc::CLOCK_PROCESS_CPUTIME_ID, &time(0)));
         }

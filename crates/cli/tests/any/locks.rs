@@ -105,7 +105,7 @@ fn check(directory: &Directory, finished: &CommandResult) {
             ("take_in_thread", 2, false),
             ("take_kinds", 7, true),
             ("take_often", rounds, false),
-            ("take_robust", 7, true),
+            ("take_robust", 7, false),
             ("take_shared", 120_000, false),
             ("take_until", 3, true),
             ("try_mutex", 3, false),

@@ -16,6 +16,7 @@ pub mod metadata;
 pub mod metric;
 pub mod prepared;
 pub mod program;
+pub mod pthread;
 pub mod socket;
 pub mod stage;
 pub mod statement;
