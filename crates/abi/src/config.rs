@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 use std::os::fd::IntoRawFd;
 
-use engine::{Config, Limits, LockTiming, Setting, StartError};
+use engine::{Config, LockTiming, Setting, StartError};
 
 use crate::status::{Failure, Outcome, Status, catch_panic, free, pointer_or_null, return_status};
 use crate::text::text;
@@ -153,25 +153,6 @@ pub unsafe extern "C" fn tare_config_option(
     }
 }
 
-/// The limit of this name.
-fn limit<'a>(limits: &'a mut Limits, name: &str) -> Option<&'a mut usize> {
-    macro_rules! by_name {
-        ($($field:ident)*) => {{
-            // Does not compile if a limit is missing here.
-            let Limits { $($field),* } = limits;
-            match name {
-                $(stringify!($field) => Some($field),)*
-                _ => None,
-            }
-        }};
-    }
-    by_name! {
-        classes threads accounts users hosts actors schemas instances files digests digest_text_bytes
-        sql_text_bytes text_ring_bytes history history_long arena_lines sockets objects indexes
-        table_handles metadata_locks prepared_statements setup_objects metrics attribute_bytes
-    }
-}
-
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_limit(
     config: *mut tare_config,
@@ -182,7 +163,7 @@ pub unsafe extern "C" fn tare_config_limit(
     unsafe {
         change(config, |config| {
             let name = required_text(name, "the limit's name")?;
-            *limit(&mut config.limits, &name).ok_or_else(|| {
+            *config.limits.by_name(&name).ok_or_else(|| {
                 Failure::invalid(format!("there is no limit {name:?}; tare.h lists them"))
             })? = value;
             Ok(())

@@ -40,13 +40,9 @@ struct Program {
 impl Program {
     fn start(rate: f64) -> Self {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        tare::start(Config {
-            sampling: tare::Sampling {
-                rules: [Rule::Active; GROUPS],
-                ..tare::Sampling::default()
-            },
-            ..Config::everything()
-        })
+        tare::start(
+            Config::everything().sampling(tare::Sampling::default().rules([Rule::Active; GROUPS])),
+        )
         .expect("starts");
         tare::watch_settings();
         let segment = Segment::own(tare::descriptor().expect("it runs")).expect("attached");

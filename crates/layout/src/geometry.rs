@@ -40,7 +40,13 @@ macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident: $default:literal in $low:literal ..= $high:literal,)*) => {
         /// The sizes of all tables. Memory is touched only when used, so that generous limits cost
         /// address space only.
+        ///
+        /// ```
+        /// let limits = tare_layout::Limits::default().threads(64).digests(500);
+        /// assert_eq!((limits.threads, limits.accounts), (64, 512));
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub struct Limits { $($(#[$doc])* pub $name: usize,)* }
 
         /// How many limits there are.
@@ -54,6 +60,23 @@ macro_rules! limits {
         }
 
         impl Limits {
+            $(
+                #[doc = concat!("Sets the limit [`", stringify!($name), "`](field@Self::", stringify!($name), ").")]
+                #[must_use]
+                pub fn $name(mut self, limit: usize) -> Self {
+                    self.$name = limit;
+                    self
+                }
+            )*
+
+            /// The limit of this name.
+            pub fn by_name(&mut self, name: &str) -> Option<&mut usize> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)*
+                    _ => None,
+                }
+            }
+
             /// As an array, in the order of declaration.
             pub fn to_array(self) -> [u64; LIMITS] { [$(self.$name as u64),*] }
 
@@ -538,14 +561,8 @@ mod tests {
     use super::*;
 
     fn smallest() -> Limits {
-        Limits {
-            classes: 0,
-            threads: 0,
-            history: 0,
-            arena_lines: 0,
-            ..Limits::default()
-        }
-        .clamped()
+        let limits = Limits::default().classes(0).threads(0).history(0);
+        limits.arena_lines(0).clamped()
     }
 
     #[test]
@@ -567,12 +584,8 @@ mod tests {
 
     #[test]
     fn the_largest_limits_still_fit_an_address_space() {
-        let limits = Limits {
-            threads: 65_536,
-            instances: 1_048_576,
-            arena_lines: 32_767,
-            ..Limits::default()
-        };
+        let limits = Limits::default().threads(65_536).instances(1_048_576);
+        let limits = limits.arena_lines(32_767);
         assert!(Geometry::new(limits.clamped()).total_bytes < 1 << 46);
     }
 

@@ -30,16 +30,16 @@ tare::classes! {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    tare::start(tare::Config {
-        limits: tare::Limits {
-            classes: CLASSES + 64,
-            // A row and one histogram block for each class, and some have two.
-            arena_lines: 10 * (CLASSES + 64),
-            ..tare::Limits::default()
-        },
-        instruments: vec![("%".into(), tare::Setting::On)],
-        ..tare::Config::default()
-    })?;
+    tare::start(
+        tare::Config::default()
+            .limits(
+                tare::Limits::default()
+                    .classes(CLASSES + 64)
+                    // A row and one histogram block for each class, and some have two.
+                    .arena_lines(10 * (CLASSES + 64)),
+            )
+            .instruments([("%", tare::Setting::On)]),
+    )?;
     let classes: &'static [tare::Class] = Box::leak(
         (0..CLASSES)
             .map(|i| {

@@ -513,14 +513,11 @@ fn killed_process() {
     let Some(path) = std::env::var_os(CHILD) else {
         return;
     };
-    tare::start(Config {
-        segment: Some(path.into()),
-        sampling: tare::Sampling {
-            rules: [Rule::Active; GROUPS],
-            ..tare::Sampling::default()
-        },
-        ..Config::everything()
-    })
+    tare::start(
+        Config::everything()
+            .segment(path)
+            .sampling(tare::Sampling::default().rules([Rule::Active; GROUPS])),
+    )
     .expect("starts");
     tare::watch_settings();
     let file = tare::file::Instance::open(&FILE, "/now/file");

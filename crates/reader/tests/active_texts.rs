@@ -243,14 +243,8 @@ fn text_length(text: &str) -> Option<usize> {
 }
 
 fn start_active(config: Config) {
-    tare::start(Config {
-        sampling: tare::Sampling {
-            rules: [Rule::Active; GROUPS],
-            ..tare::Sampling::default()
-        },
-        ..config
-    })
-    .expect("starts");
+    tare::start(config.sampling(tare::Sampling::default().rules([Rule::Active; GROUPS])))
+        .expect("starts");
     tare::watch_settings();
 }
 

@@ -29,21 +29,17 @@ fn child() {
         return assert!(Writer::start("ends", None).ends_well());
     };
     let segment = std::env::var_os("TARE_READER_TEST_FILE").map(PathBuf::from);
-    tare::start(tare::Config {
-        segment,
-        // Small, so that copying the file with its holes filled takes no time.
-        limits: tare::Limits {
-            threads: 8,
-            accounts: 4,
-            instances: 64,
-            files: 16,
-            digests: 16,
-            history_long: 64,
-            ..tare::Limits::default()
-        },
-        ..tare::Config::everything()
-    })
-    .expect("starts");
+    // Small, so that copying the file with its holes filled takes no time.
+    let limits = tare::Limits::default()
+        .threads(8)
+        .accounts(4)
+        .instances(64)
+        .files(16)
+        .digests(16)
+        .history_long(64);
+    let mut config = tare::Config::everything().limits(limits);
+    config.segment = segment;
+    tare::start(config).expect("starts");
     if role == "loads" {
         load();
     }

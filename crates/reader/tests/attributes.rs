@@ -18,11 +18,11 @@ tare::classes! {
 const LARGE_BYTES: usize = 60_000;
 
 fn running(attribute_bytes: usize, threads: usize) -> Running {
-    Running::with_limits(tare::Limits {
-        attribute_bytes,
-        threads,
-        ..tare::Limits::default()
-    })
+    Running::with_limits(
+        tare::Limits::default()
+            .attribute_bytes(attribute_bytes)
+            .threads(threads),
+    )
 }
 
 /// Attributes as a client sends them: each of these values, of at most 250 bytes.

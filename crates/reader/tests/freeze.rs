@@ -267,11 +267,7 @@ fn sums_by_thread_may_be_frozen_from_the_start() {
 /// Sums freeze and thaw correctly while banks are merged.
 #[test]
 fn frozen_sums_survive_a_merge_of_banks() {
-    let running = Running::with_limits(tare::Limits {
-        threads: 8,
-        accounts: 16,
-        ..tare::Limits::default()
-    });
+    let running = Running::with_limits(tare::Limits::default().threads(8).accounts(16));
     let visit = |round: u64, times: u64| {
         let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
         for session in &mut both {

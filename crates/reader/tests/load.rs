@@ -239,11 +239,7 @@ fn ten_thousand_live_threads_each_have_their_counts() {
 #[test]
 fn merging_banks_neither_loses_nor_doubles() {
     const ROUNDS: u64 = 400;
-    let running = Running::with_limits(tare::Limits {
-        threads: 12,
-        accounts: 16,
-        ..tare::Limits::default()
-    });
+    let running = Running::with_limits(tare::Limits::default().threads(12).accounts(16));
     let selection = running.selection();
     let done = AtomicBool::new(false);
     let times = Arc::new(AtomicU64::new(0));

@@ -240,11 +240,7 @@ fn a_thread_that_begins_after_a_truncation_counts_from_zero() {
 /// A truncation while banks are merged loses no later event and displays no earlier one.
 #[test]
 fn truncations_survive_a_merge_of_banks() {
-    let running = Running::with_limits(tare::Limits {
-        threads: 8,
-        accounts: 16,
-        ..tare::Limits::default()
-    });
+    let running = Running::with_limits(tare::Limits::default().threads(8).accounts(16));
     let class = running.class(READ.name());
     let visit = |round: u64, times: u64| {
         let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
@@ -305,11 +301,7 @@ fn truncations_survive_a_merge_of_banks() {
 
 #[test]
 fn files_are_truncated_separately_from_their_class() {
-    let running = Running::with_limits(tare::Limits {
-        threads: 8,
-        accounts: 16,
-        ..tare::Limits::default()
-    });
+    let running = Running::with_limits(tare::Limits::default().threads(8).accounts(16));
     let file = tare::file::Instance::open(&READ, "/tmp/of-all");
     let visit = |round: u64| {
         let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];

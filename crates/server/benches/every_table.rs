@@ -127,11 +127,7 @@ struct Figure {
 }
 
 fn main() {
-    let limits = tare::Limits {
-        classes: 2048,
-        arena_lines: 16_384,
-        ..Default::default()
-    };
+    let limits = tare::Limits::default().classes(2048).arena_lines(16_384);
     let config = tare::Config::everything().limits(limits);
     tare::start(config).expect("Tare starts");
     let classes = classes();

@@ -46,10 +46,7 @@ fn measure(what: &str, mut run: impl FnMut()) {
 }
 
 fn main() {
-    let limits = tare::Limits {
-        classes: 2048,
-        ..Default::default()
-    };
+    let limits = tare::Limits::default().classes(2048);
     tare::start(tare::Config::everything().limits(limits)).expect("Tare starts");
     let class = |i: usize| -> &'static tare::Class {
         let name: &'static str = format!("wait/synch/cond/bench/{i:04}").leak();

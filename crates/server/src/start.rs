@@ -255,18 +255,13 @@ fn start_recording(config: &Config) -> Option<Arc<tare_reader::Segment>> {
     for (number, name, state) in ERRORS {
         tare::error::define(u32::from(*number), name, state);
     }
-    let mut wanted = tare::Config {
-        segment: config.segment.clone(),
-        instruments: config
-            .instruments
-            .iter()
-            .map(|(p, v)| (p.clone(), setting(*v)))
-            .collect(),
-        consumers: config.consumers.clone(),
-        class_limits: class_limits(config.series),
-        digests_retain_positions: config.series.has_9_7_digests(),
-        ..tare::Config::default()
-    };
+    let instruments = config.instruments.iter();
+    let mut wanted = tare::Config::default()
+        .instruments(instruments.map(|(pattern, value)| (pattern, setting(*value))))
+        .consumers(config.consumers.clone())
+        .digests_retain_positions(config.series.has_9_7_digests());
+    wanted.segment.clone_from(&config.segment);
+    wanted.class_limits = class_limits(config.series);
     let engines = |(name, _): &&(String, String)| !telemetry::size_options().any(|of| of == name);
     for (name, value) in config.sizes.iter().filter(engines) {
         if let Err(error) = wanted.option(name, value) {

@@ -145,15 +145,8 @@ fn a_digests_histogram_is_right_after_each_statement_and_truncation() {
 
 #[test]
 fn threads_and_evictions_lose_no_statement() {
-    let r = start(Config {
-        limits: Limits {
-            digests: 20,
-            threads: 8,
-            accounts: 4,
-            ..Limits::default()
-        },
-        ..Config::everything()
-    });
+    let r =
+        start(Config::everything().limits(Limits::default().digests(20).threads(8).accounts(4)));
     r.truncate("events_statements_histogram_by_digest");
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -205,14 +198,9 @@ fn untimed_statements_are_in_no_bucket() {
 
 #[test]
 fn long_texts_are_cut_marked_and_counted() {
-    let r = start(Config {
-        limits: Limits {
-            digest_text_bytes: 64,
-            sql_text_bytes: 64,
-            ..Limits::default()
-        },
-        ..Config::everything()
-    });
+    let r = start(
+        Config::everything().limits(Limits::default().digest_text_bytes(64).sql_text_bytes(64)),
+    );
     let long: Vec<String> = (0..20).map(|i| format!("column{i}")).collect();
     run(&format!("SELECT {} FROM t", long.join(", ")));
     run("SELECT 1");

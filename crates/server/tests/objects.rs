@@ -468,14 +468,7 @@ fn programs_sum_their_calls_and_statements() {
 fn rows_of_objects_are_exact_while_threads_come_and_go() {
     const TABLES: usize = 60;
     const ROUNDS: usize = 300;
-    let r = start(Config {
-        limits: tare::Limits {
-            threads: 12,
-            accounts: 16,
-            ..tare::Limits::default()
-        },
-        ..Config::everything()
-    });
+    let r = start(Config::everything().limits(tare::Limits::default().threads(12).accounts(16)));
     let names: Vec<String> = (0..TABLES).map(|i| format!("t{i:02}")).collect();
     let tables: Vec<Table> = names
         .iter()
@@ -549,18 +542,17 @@ fn rows_of_objects_are_exact_while_threads_come_and_go() {
 
 #[test]
 fn objects_beyond_the_limits_are_counted_as_lost() {
-    let r = start(Config {
-        limits: tare::Limits {
-            objects: 4,
-            indexes: 2,
-            table_handles: 2,
-            metadata_locks: 2,
-            prepared_statements: 2,
-            sockets: 2,
-            ..tare::Limits::default()
-        },
-        ..Config::everything()
-    });
+    let r = start(
+        Config::everything().limits(
+            tare::Limits::default()
+                .objects(4)
+                .indexes(2)
+                .table_handles(2)
+                .metadata_locks(2)
+                .prepared_statements(2)
+                .sockets(2),
+        ),
+    );
     let names = ["a", "b", "c", "d", "e", "f"];
     let tables = names.map(|name| Table::new(CLASSES, "shop", name, &["PRIMARY"]));
     let handles = tables.each_ref().map(|table| table.open());

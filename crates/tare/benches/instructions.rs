@@ -23,7 +23,6 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use tare::Config;
 use tare_layout::geometry::{LIMITS, Limits};
 use tare_layout::primitive::Ordering;
 use tare_layout::{Geometry, Kind, View};
@@ -207,12 +206,8 @@ fn enter(state: State) {
     tare::stop();
     let Some(config) = state.config() else { return };
     // Address space is scarce under valgrind, and each start takes a segment's.
-    let limits = Limits {
-        threads: 16,
-        accounts: 4,
-        ..Limits::default()
-    };
-    tare::start(Config { limits, ..config }).expect("a segment");
+    let limits = Limits::default().threads(16).accounts(4);
+    tare::start(config.limits(limits)).expect("a segment");
     with_view(trust_the_counter);
     if matches!(state, State::Watched | State::Active) {
         tare::watch_settings();

@@ -46,6 +46,7 @@ pub enum LockTiming {
 
 /// The initial sampling rules: docs/sampling.md. SQL changes them in `tare.setup_sampling`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sampling {
     /// How events of each type are sampled, by [`GROUP_NAMES`](tare_layout::sampling::GROUP_NAMES).
     /// [`Rule::Active`] in any of them is the level of all.
@@ -97,6 +98,7 @@ impl Sampling {
 ///
 /// [`Config::option`] sets the same by the names of MySQL's options.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Config {
     /// The limits of the segment's tables.
     pub limits: Limits,
@@ -269,10 +271,7 @@ mod tests {
 
     #[test]
     fn settings_are_added_and_the_rest_stays() {
-        let limits = Limits {
-            threads: 64,
-            ..Limits::default()
-        };
+        let limits = Limits::default().threads(64);
         let config = Config::everything()
             .limits(limits)
             .segment("/run/x")

@@ -105,10 +105,7 @@ fn events_of_a_login_count_for_its_account() {
 
 #[test]
 fn more_accounts_than_the_limit_count_as_background() {
-    let limits = Limits {
-        accounts: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().accounts(3);
     let tare = everything(limits);
     for i in 0..5 {
         tare::thread::set_account(&format!("user{i}"), "localhost");
@@ -129,10 +126,7 @@ fn more_accounts_than_the_limit_count_as_background() {
 /// Later names get no number, and do not replace earlier ones.
 #[test]
 fn more_schemas_than_the_limit_are_not_stored() {
-    let limits = Limits {
-        schemas: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().schemas(3);
     let tare = everything(limits);
     let slot = tare.view.slot(tare.slot_of(tare::thread::id()));
     let numbers = ["a", "b", "c", "b", "d", ""].map(|name| {
@@ -146,10 +140,7 @@ fn more_schemas_than_the_limit_are_not_stored() {
 /// A truncated account gives its number to the next one, and its figures to the background.
 #[test]
 fn a_forgotten_account_frees_its_number() {
-    let limits = Limits {
-        accounts: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().accounts(3);
     let tare = everything(limits);
     let be = |user: &str| {
         tare::thread::set_account(user, "localhost");
@@ -179,10 +170,7 @@ fn a_forgotten_account_frees_its_number() {
 /// The same for a user, unless an account refers to it.
 #[test]
 fn a_forgotten_user_frees_its_number() {
-    let limits = Limits {
-        users: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().users(3);
     let tare = everything(limits);
     let be = |user: &str| {
         tare::thread::set_account(user, "localhost");
@@ -213,11 +201,7 @@ fn a_forgotten_user_frees_its_number() {
 /// another name.
 #[test]
 fn nobody_takes_an_account_that_is_being_entered() {
-    let limits = Limits {
-        accounts: 4,
-        users: 4,
-        ..Limits::default()
-    };
+    let limits = Limits::default().accounts(4).users(4);
     let tare = everything(limits);
     let (threads, rounds) = (4, scale(2_000, 200_000));
     let running = AtomicU64::new(threads);
@@ -269,10 +253,7 @@ fn nobody_takes_an_account_that_is_being_entered() {
 /// account, as in MySQL.
 #[test]
 fn more_users_than_the_limit_have_accounts() {
-    let limits = Limits {
-        users: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().users(3);
     let tare = everything(limits);
     for user in ["user0", "user1", "user2", "user2", "user3"] {
         tare::thread::set_account(user, "localhost");
@@ -286,11 +267,7 @@ fn more_users_than_the_limit_have_accounts() {
 /// Many accounts and few banks: threads of one account after the other.
 #[test]
 fn banks_are_merged_and_totals_by_account_stay_exact() {
-    let limits = Limits {
-        threads: 4,
-        accounts: 8,
-        ..Limits::default()
-    };
+    let limits = Limits::default().threads(4).accounts(8);
     let tare = everything(limits);
     let mut expected = [0; 7];
     for round in 0..scale(12, 200) {
@@ -365,11 +342,7 @@ fn banks_are_merged_and_totals_by_account_stay_exact() {
 /// When no bank is free, a thread that changes its account empties its own.
 #[test]
 fn all_threads_change_their_accounts_at_once() {
-    let limits = Limits {
-        threads: 8,
-        accounts: 3,
-        ..Limits::default()
-    };
+    let limits = Limits::default().threads(8).accounts(3);
     let tare = everything(limits);
     let rounds = scale(200, 5_000);
     let together = Barrier::new(8);
@@ -435,10 +408,7 @@ fn instances_beyond_the_index_count_in_the_shared_lines() {
 
 #[test]
 fn locks_beyond_the_limit_of_instances_still_count_by_class() {
-    let limits = Limits {
-        instances: 16,
-        ..Limits::default()
-    };
+    let limits = Limits::default().instances(16);
     let tare = everything(limits);
     let locks: Vec<Mutex<u64>> = (0..20).map(|_| Mutex::new(&LOCK_N, 0)).collect();
     for _ in 0..2 {
@@ -521,15 +491,12 @@ fn the_memory_limit_holds_and_lost_events_are_counted() {
             &*Box::leak(Box::new(Class::new(Kind::MetadataLock, name, "")))
         })
         .collect();
-    let tare = start(Config {
-        memory_limit: 8 * 4096,
-        limits: Limits {
-            classes: 2048,
-            ..Limits::default()
-        },
-        instruments: vec![("%".into(), tare::Setting::Counted)],
-        ..Config::default()
-    });
+    let tare = start(
+        Config::default()
+            .memory_limit(8 * 4096)
+            .limits(Limits::default().classes(2048))
+            .instruments([("%", tare::Setting::Counted)]),
+    );
     for round in 0..2 {
         for class in &classes {
             drop(tare::wait::start(class, Operation::MetadataLock));
@@ -546,11 +513,7 @@ fn the_memory_limit_holds_and_lost_events_are_counted() {
 #[test]
 fn a_timed_event_without_a_histogram_is_still_counted() {
     // All lines of the arena are used by rows; none is left for histogram blocks.
-    let limits = Limits {
-        arena_lines: 256,
-        classes: 2048,
-        ..Limits::default()
-    };
+    let limits = Limits::default().arena_lines(256).classes(2048);
     let tare = everything(limits);
     let classes: Vec<&'static Class> = (0..300)
         .map(|i| {

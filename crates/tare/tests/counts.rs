@@ -230,10 +230,7 @@ fn two_thousand_live_threads_come_and_go_in_any_order() {
 
 #[test]
 fn threads_beyond_the_limit_run_and_each_of_their_events_is_counted_as_lost() {
-    let limits = Limits {
-        threads: 8,
-        ..Limits::default()
-    };
+    let limits = Limits::default().threads(8);
     let tare = everything(limits);
     let (threads, n) = (20, 1_000);
     let (all_began, all_done) = (Barrier::new(threads), Barrier::new(threads));
@@ -263,10 +260,7 @@ fn threads_beyond_the_limit_run_and_each_of_their_events_is_counted_as_lost() {
 
 #[test]
 fn a_thread_without_a_slot_gets_one_after_a_restart() {
-    let limits = Limits {
-        threads: 4,
-        ..Limits::default()
-    };
+    let limits = Limits::default().threads(4);
     let tare = everything(limits);
     let (full, restarted) = (Barrier::new(6), Barrier::new(6));
     std::thread::scope(|scope| {
@@ -304,13 +298,11 @@ fn start_and_stop_at_any_moment_under_load() {
     let (stop, done) = (AtomicBool::new(false), Tally::new());
     let lock = Mutex::new(&LOCK_A, 0);
     let rwlock = RwLock::new(&LOCK_R, 0);
-    let limits = Limits {
-        threads: 64,
-        accounts: 8,
-        digests: 64,
-        history_long: 64,
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .threads(64)
+        .accounts(8)
+        .digests(64)
+        .history_long(64);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
@@ -373,10 +365,7 @@ fn check_consistent(segment: &support::Segment) {
 
 #[test]
 fn events_of_classes_beyond_the_limit_are_counted_as_lost() {
-    let limits = Limits {
-        classes: 16,
-        ..Limits::default()
-    };
+    let limits = Limits::default().classes(16);
     let tare = everything(limits);
     let classes: Vec<&'static tare::Class> = (0..20)
         .map(|i| {

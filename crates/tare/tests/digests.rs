@@ -15,10 +15,7 @@ tare::classes! {
 
 #[test]
 fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
-    let limits = Limits {
-        digests: 5,
-        ..Limits::default()
-    };
+    let limits = Limits::default().digests(5);
     let tare = everything(limits);
     let run = |text: &str| tare::statement::start(&QUERY).text(text);
     let columns = |columns: &str| {
@@ -103,10 +100,7 @@ fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
 /// MySQL's size includes the row of "all else": with 1 there is no other.
 #[test]
 fn a_digest_table_of_one_row_has_all_else() {
-    let limits = Limits {
-        digests: 1,
-        ..Limits::default()
-    };
+    let limits = Limits::default().digests(1);
     let tare = everything(limits);
     let run = |text: &str| tare::statement::start(&QUERY).text(text);
     ["SELECT a", "SELECT b", "SELECT a"]

@@ -49,10 +49,7 @@ fn my_slot(segment: &Segment) -> usize {
 
 #[test]
 fn history_has_the_last_events_of_each_type() {
-    let limits = Limits {
-        history: 5,
-        ..Limits::default()
-    };
+    let limits = Limits::default().history(5);
     let tare = everything(limits);
     for i in 0..12 {
         let transaction = tare::transaction::start(&TRANSACTION, Default::default());
@@ -217,12 +214,10 @@ fn text_of(segment: &Segment, slot: usize, words: &[u64; 32]) -> Option<String> 
 
 #[test]
 fn texts_wrap_around_their_ring_and_the_last_ones_are_complete() {
-    let limits = Limits {
-        text_ring_bytes: 1024,
-        sql_text_bytes: 256,
-        history: 16,
-        ..Limits::default()
-    };
+    let limits = Limits::default()
+        .text_ring_bytes(1024)
+        .sql_text_bytes(256)
+        .history(16);
     let tare = everything(limits);
     let text = |i: usize| format!("SELECT {i} /* {} */", "é".repeat(i % 140));
     for i in 0..200 {
@@ -267,11 +262,7 @@ fn texts_wrap_around_their_ring_and_the_last_ones_are_complete() {
 
 #[test]
 fn a_text_as_long_as_allowed_fits_its_ring() {
-    let limits = Limits {
-        text_ring_bytes: 1024,
-        sql_text_bytes: 5000,
-        ..Limits::default()
-    };
+    let limits = Limits::default().text_ring_bytes(1024).sql_text_bytes(5000);
     let tare = everything(limits);
     let text: String = (0..1_000).map(|i| format!("{i:05}")).collect();
     let query = tare::statement::start(&QUERY);
@@ -286,10 +277,7 @@ fn a_text_as_long_as_allowed_fits_its_ring() {
 /// chunks. A thread that reaches them continues behind them.
 #[test]
 fn history_long_has_the_newest_events_while_other_threads_wait() {
-    let limits = Limits {
-        history_long: 1600,
-        ..Limits::default()
-    };
+    let limits = Limits::default().history_long(1600);
     let tare = everything(limits);
     let threads = 60;
     let (began, ended) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
@@ -328,10 +316,7 @@ fn history_long_has_the_newest_events_while_other_threads_wait() {
 /// With fewer chunks than threads each thread still has its last events.
 #[test]
 fn history_long_has_complete_events_of_more_threads_than_chunks() {
-    let limits = Limits {
-        history_long: 16,
-        ..Limits::default()
-    };
+    let limits = Limits::default().history_long(16);
     let tare = everything(limits);
     let threads = 12;
     let (began, ended) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
@@ -385,13 +370,10 @@ fn a_statement_is_counted_under_its_refined_class() {
 
 #[test]
 fn counted_reads_no_clock_and_off_counts_nothing() {
-    let tare = start(Config {
-        instruments: vec![
-            ("%".into(), Setting::Counted),
-            (STAGE_B.name().into(), Setting::Off),
-        ],
-        ..Config::everything()
-    });
+    let tare = start(Config::everything().instruments(vec![
+        ("%", Setting::Counted),
+        (STAGE_B.name(), Setting::Off),
+    ]));
     event();
     tare::stage::set(&STAGE_A);
     tare::stage::set(&STAGE_B);

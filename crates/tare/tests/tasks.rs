@@ -247,10 +247,7 @@ async fn job(seed: u64, others: mpsc::UnboundedSender<statement::Statement>) {
 
 #[test]
 fn totals_are_exact_whatever_becomes_of_tasks() {
-    let limits = Limits {
-        threads: 96,
-        ..Limits::default()
-    };
+    let limits = Limits::default().threads(96);
     let tare = everything(limits);
     let runtime = runtime(&tare, 8);
     let (tasks, batch) = (scale(20_000, 100_000), 250);

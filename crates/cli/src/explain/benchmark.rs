@@ -357,12 +357,12 @@ impl Benchmark {
 /// Starts an engine in this process with everything off, counted or timed.
 fn start(setup: &Setup, setting: Setting) -> Option<()> {
     tare::stop();
-    tare::start(Config {
-        instruments: vec![("%".into(), setting)],
-        consumers: setup.consumers.clone(),
-        lock_timing: LockTiming::Every,
-        ..Config::default()
-    })
+    tare::start(
+        Config::default()
+            .instruments([("%", setting)])
+            .consumers(setup.consumers.clone())
+            .lock_timing(LockTiming::Every),
+    )
     .ok()
 }
 

@@ -11,6 +11,7 @@ use tare::{
     Config, Limits, LockDuration, LockType, Namespace, ObjectType, Operation, Setting, TableLock,
 };
 use tare_layout::activity::{Activity, TRUNCATED, Waiting};
+use tare_layout::geometry::LIMIT_NAMES;
 use tare_layout::header::{HEADER_BYTES, Header, STOPPED};
 use tare_layout::slot::Slot;
 use tare_layout::{Geometry, Region, View};
@@ -46,34 +47,12 @@ tare::metrics! {
 
 /// The smallest limits, so that most bytes of the segment are used.
 fn smallest() -> Limits {
-    let limits = Limits {
-        classes: 48,
-        threads: 0,
-        accounts: 0,
-        users: 0,
-        hosts: 0,
-        actors: 0,
-        schemas: 0,
-        instances: 0,
-        files: 0,
-        digests: 0,
-        metrics: 0,
-        digest_text_bytes: 0,
-        sql_text_bytes: 0,
-        text_ring_bytes: 0,
-        history: 2,
-        history_long: 0,
-        arena_lines: 0,
-        sockets: 0,
-        objects: 0,
-        indexes: 0,
-        table_handles: 0,
-        metadata_locks: 0,
-        prepared_statements: 0,
-        setup_objects: 0,
-        // Some are in the slot, and some behind it.
-        attribute_bytes: 160,
-    };
+    let mut limits = Limits::default();
+    for name in LIMIT_NAMES {
+        *limits.by_name(name).expect("a limit") = 0;
+    }
+    // Some attributes are in the slot, and some behind it.
+    let limits = limits.classes(48).history(2).attribute_bytes(160);
     limits.clamped()
 }
 
@@ -83,14 +62,12 @@ pub fn real() -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     BYTES.get_or_init(|| {
         let path = temporary("real");
-        tare::start(Config {
-            limits: smallest(),
-            segment: Some(path.clone()),
-            ..Config {
-                instruments: vec![("%".into(), Setting::On)],
-                ..Config::everything()
-            }
-        })
+        tare::start(
+            Config::everything()
+                .instruments([("%", Setting::On)])
+                .limits(smallest())
+                .segment(&path),
+        )
         .unwrap();
         let lock = tare::sync::Mutex::new(&LOCK, ());
         let table = tare::sync::RwLock::new(&TABLE, ());

@@ -21,14 +21,7 @@ fn a_statement_sees_one_snapshot() {
 
 #[test]
 fn variables_and_status_come_from_the_segment() {
-    let config = Config {
-        limits: tare::Limits {
-            threads: 16,
-            history: 5,
-            ..Default::default()
-        },
-        ..Config::everything()
-    };
+    let config = Config::everything().limits(tare::Limits::default().threads(16).history(5));
     let r = start(config);
     let variable = |name: &str| {
         r.one(&format!(
@@ -82,18 +75,16 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("tare.segment");
     // A small one: copying fills holes.
-    let limits = tare::Limits {
-        threads: 16,
-        accounts: 8,
-        classes: 256,
-        instances: 256,
-        files: 16,
-        digests: 16,
-        history_long: 64,
-        arena_lines: 1024,
-        ..Default::default()
-    };
-    let running = start(Config::everything().segment(path.clone()).limits(limits));
+    let limits = tare::Limits::default()
+        .threads(16)
+        .accounts(8)
+        .classes(256)
+        .instances(256)
+        .files(16)
+        .digests(16)
+        .history_long(64)
+        .arena_lines(1024);
+    let running = start(Config::everything().segment(&path).limits(limits));
     with_threads(
         1,
         |_| {

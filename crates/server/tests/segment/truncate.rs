@@ -74,10 +74,7 @@ fn truncate_resets_only_its_table() {
 
 #[test]
 fn truncating_the_digest_table_empties_its_null_row() {
-    let limits = tare::Limits {
-        digests: 2,
-        ..Default::default()
-    };
+    let limits = tare::Limits::default().digests(2);
     let r = start(Config::everything().limits(limits));
     let run = |text: &str| tare::statement::start(&SELECT).text(text);
     let digests = || {

@@ -259,13 +259,7 @@ fn names_above_the_limit_count_as_other() {
     assert_eq!(running.count("statement/tracing/other"), 4);
 
     // The segment has no space, either.
-    running.restart(Config {
-        limits: Limits {
-            classes: 16,
-            ..Limits::default()
-        },
-        ..Config::everything()
-    });
+    running.restart(Config::everything().limits(Limits::default().classes(16)));
     running.set_layer(tare_tracing::layer());
     let free = 16 - Classes::read(running.view()).len();
     spans!(

@@ -109,13 +109,7 @@ fn totals_are_exact_whatever_becomes_of_tasks() {
             .sessions("connection")
             .max_sessions(48),
     );
-    running.restart(Config {
-        limits: Limits {
-            threads: 96,
-            ..Limits::default()
-        },
-        ..Config::everything()
-    });
+    running.restart(Config::everything().limits(Limits::default().threads(96)));
     let runtime = runtime(8);
     let tally = Arc::new(Tally::default());
     let (tasks, batch) = (scale(10_000, 100_000), 250);
