@@ -174,7 +174,7 @@ class condition_variable : detail::fixed {
     tare_cond cond_ = TARE_COND_INITIALIZER;
 };
 
-/* A file's name, and an open socket. */
+/* An open file, and an open socket. */
 class file : detail::fixed {
   public:
     file(tare_class *cls, const char *path) : file_(tare_file_open(cls, path)) {}

@@ -48,6 +48,14 @@ pub(crate) fn counter(number: c_int) -> Option<Counter> {
     COUNTERS.get(usize::try_from(number).ok()?).copied()
 }
 
+/// A counter's value in the engine's unit: the host has no ticks, so it gives microseconds.
+fn in_engine_unit(counter: Counter, value: u64) -> u64 {
+    match counter {
+        Counter::LockTime => engine::statement::ticks_of_us(value),
+        _ => value,
+    }
+}
+
 /// Runs `body` on a statement that runs.
 ///
 /// # Safety
@@ -199,7 +207,7 @@ pub unsafe extern "C" fn tare_statement_set(
     unsafe {
         with(statement, |statement| {
             if let Some(counter) = counter(number) {
-                statement.set(counter, value);
+                statement.set(counter, in_engine_unit(counter, value));
             }
         });
     }
@@ -211,7 +219,7 @@ pub unsafe extern "C" fn tare_statement_add(statement: *mut tare_statement, numb
     unsafe {
         with(statement, |statement| {
             if let Some(counter) = counter(number) {
-                statement.add(counter, n);
+                statement.add(counter, in_engine_unit(counter, n));
             }
         });
     }
@@ -292,4 +300,19 @@ pub extern "C" fn tare_stage_end() {
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_stage_progress(completed: u64, estimated: u64) {
     catch_panic((), || engine::stage::progress(completed, estimated));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_locks_is_in_microseconds() {
+        let second = in_engine_unit(Counter::LockTime, 1_000_000);
+        assert_eq!(in_engine_unit(Counter::LockTime, 3_000_000), 3 * second);
+        // A tick is one cycle of the processor, or a nanosecond.
+        assert!((100_000_000..20_000_000_000).contains(&second), "{second}");
+        assert!(in_engine_unit(Counter::LockTime, u64::MAX) > second);
+        assert_eq!(in_engine_unit(Counter::RowsSent, 7), 7);
+    }
 }

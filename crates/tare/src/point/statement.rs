@@ -167,6 +167,17 @@ fn begin_number(local: &Local, number: u16, source: Source) -> Option<Statement>
     }))
 }
 
+/// Microseconds in ticks, the unit of [`Counter::LockTime`].
+#[doc(hidden)]
+#[inline]
+pub fn ticks_of_us(us: u64) -> u64 {
+    let per_second = clock::calibrate().ticks_per_second;
+    match us.checked_mul(per_second) {
+        Some(product) => product / 1_000_000,
+        None => (u128::from(us) * u128::from(per_second) / 1_000_000) as u64,
+    }
+}
+
 /// Whether the thread has an open statement that is recorded.
 #[cfg(feature = "door")]
 #[doc(hidden)]
@@ -345,12 +356,7 @@ impl Statement {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock_time_us(&self, us: u64) {
         if IS_COMPILED_IN && us != 0 {
-            let per_second = clock::calibrate().ticks_per_second;
-            let ticks = match us.checked_mul(per_second) {
-                Some(product) => product / 1_000_000,
-                None => (u128::from(us) * u128::from(per_second) / 1_000_000) as u64,
-            };
-            self.set(Counter::LockTime, ticks);
+            self.set(Counter::LockTime, ticks_of_us(us));
         }
     }
 
