@@ -60,6 +60,8 @@ mod memcache;
 mod names;
 mod nginx;
 mod postgres;
+#[cfg(test)]
+mod random;
 mod real;
 mod request;
 mod resp;

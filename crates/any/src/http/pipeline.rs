@@ -332,6 +332,7 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
     use crate::session::Address;
 
     fn requests() -> Requests {
@@ -401,7 +402,7 @@ mod tests {
     /// Any bytes in both directions.
     #[test]
     fn any_bytes_leave_bounded_memory() {
-        let pieces = [
+        let pieces: &[&[u8]] = &[
             GET,
             OK,
             b"\r\n",
@@ -415,23 +416,14 @@ mod tests {
             b"GET /old\r\n",
             b"PROXY TCP4 192.0.2.7 192.0.2.1 1 2\r\n",
         ];
-        let mut state = 17u64;
-        let mut random = |limit: usize| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % limit
-        };
-        for _ in 0..2000 {
-            let mut requests = requests();
+        for seed in 0..2000 {
+            let (mut random, mut requests) = (Random::new(seed), requests());
             requests.open();
             for _ in 0..20 {
-                let piece = pieces[random(pieces.len())];
-                let part = &piece[..1 + random(piece.len())];
-                match random(9) {
-                    0..4 => requests.receive(part),
-                    4..8 => requests.send(part),
-                    _ => requests.send_unseen(random(9) as u64),
+                match random.below(9) {
+                    0..4 => requests.receive(&random.bytes(pieces, 2)),
+                    4..8 => requests.send(&random.bytes(pieces, 2)),
+                    _ => requests.send_unseen(random.below(9) as u64),
                 }
                 if requests.is_lost {
                     assert!(requests.pending.is_empty());

@@ -54,6 +54,28 @@ fn read_binary(rest: &[u8]) -> Option<(Header, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn any_bytes_have_a_header_or_none() {
+        let pieces: &[&[u8]] = &[
+            SIGNATURE,
+            b"\x21\x11\0\x0c",
+            b"\x21\x21\0\x24",
+            b"\x20\0\0\0",
+            b"\x21\x11\xff\xff",
+            &[7; 12],
+            b"PROXY ",
+            b"TCP4 192.0.2.7 ",
+            b"TCP6 ::1 ",
+            b"UNKNOWN",
+            b"\r\n",
+        ];
+        for seed in 0..20_000 {
+            let bytes = Random::new(seed).bytes(pieces, 6);
+            assert!(read(&bytes).is_none_or(|(_, length)| length <= bytes.len()));
+        }
+    }
 
     #[test]
     fn headers_name_the_client() {

@@ -196,6 +196,48 @@ fn status(line: &[u8]) -> Option<(u16, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::read_in_all_parts;
+
+    #[test]
+    fn any_bytes_are_read_the_same_in_all_parts() {
+        let pieces: &[&[u8]] = &[
+            b"HTTP/1.1 200 OK\r\n",
+            b"HTTP/1.0 404  \r\n",
+            b"HTTP/1.1 100 Continue\r\n\r\n",
+            b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+            b"HTTP/1.1 204 No Content\r\n\r\n",
+            b"Content-Length: 3\r\n",
+            b"Content-Length: 18446744073709551615\r\n",
+            b"Content-Length: x\r\n",
+            b"Transfer-Encoding: chunked\r\n",
+            b"Connection: close\r\n",
+            b"\r\n",
+            b"abc",
+            b"3\r\nabc\r\n",
+            b"ffffffffffffffff\r\n",
+            b"0\r\n\r\n",
+            b"\0\xff",
+        ];
+        for without_body in [false, true] {
+            let request = Request {
+                without_body,
+                without_headers: false,
+            };
+            read_in_all_parts(pieces, 150, |parts| {
+                let (mut parser, mut all) = (Parser::default(), Vec::new());
+                for mut part in parts.iter().copied() {
+                    loop {
+                        match parser.next(&mut part, request) {
+                            Ok(Some(event)) => all.push(format!("{event:?} {:?}", parser.head())),
+                            Ok(None) => break,
+                            Err(_) => return (all, false),
+                        }
+                    }
+                }
+                (all, true)
+            });
+        }
+    }
 
     /// The events of these bytes, read in parts of this size, as text.
     fn events(bytes: &[u8], size: usize, request: Request) -> Result<String, NotResponse> {

@@ -422,7 +422,8 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memcache::commands;
+    use crate::memcache::{binary, commands};
+    use crate::random::Random;
     use crate::session::Address;
 
     fn commands() -> Commands {
@@ -445,6 +446,70 @@ mod tests {
         commands.receive(&b"mn\r\n".repeat(MAX_PENDING + 1));
         assert!(commands.is_lost && commands.pending.is_empty());
         assert_eq!(commands.stored, 0);
+    }
+
+    #[test]
+    fn any_requests_and_replies_leave_bounded_memory() {
+        let packet = |direction: u8, code: u8, status: u8, body: &[u8]| {
+            let mut header = [0; binary::HEADER_BYTES];
+            (header[0], header[1], header[3]) = (direction, code, body.len() as u8);
+            (header[7], header[11]) = (status, body.len() as u8);
+            [&header[..], body].concat()
+        };
+        let quiet = packet(binary::REQUEST, 0x09, 0, b"k");
+        let unknown = packet(binary::REQUEST, 0x77, 0, b"k");
+        let noop = packet(binary::REQUEST, 0x0a, 0, b"");
+        let hit = packet(binary::REPLY, 0x09, 0, b"k");
+        let refused = packet(binary::REPLY, 0x77, 0x81, b"Unknown command");
+        let ended = packet(binary::REPLY, 0x0a, 0, b"");
+        let of_lines: &[&[u8]] = &[
+            b"get a\r\n",
+            b"set a 0 0 2\r\nab\r\n",
+            b"set a 0 0 2 noreply\r\nab\r\n",
+            b"set a 0 0 9999\r\n",
+            b"mg a q O1\r\n",
+            b"ms a 1 q\r\nx\r\n",
+            b"mn\r\n",
+            b"stats\r\n",
+            b"watch\r\n",
+            b"quit\r\n",
+            b"\0",
+        ];
+        let of_packets: &[&[u8]] = &[&quiet, &unknown, &noop];
+        let replies: &[&[u8]] = &[
+            b"END\r\n",
+            b"STORED\r\n",
+            b"VALUE a 0 1\r\nx\r\n",
+            b"HD\r\n",
+            b"EN\r\n",
+            b"VA 1 O1\r\nx\r\n",
+            b"MN\r\n",
+            b"ERROR\r\n",
+            b"OK\r\n",
+            b"SERVER_ERROR object too large for cache\r\n",
+            &hit,
+            &refused,
+            &ended,
+        ];
+        for seed in 0..3000 {
+            let (mut random, mut commands) = (Random::new(seed), commands());
+            let requests = random.pick(&[of_lines, of_packets]);
+            commands.open();
+            for _ in 0..12 {
+                match random.below(5) {
+                    0 | 1 => commands.receive(&random.bytes(requests, 4)),
+                    2 | 3 => commands.send(&random.bytes(replies, 4)),
+                    _ => commands.end_quiet(),
+                }
+                let pending = || commands.pending.iter().map(|pending| &pending.arrival);
+                let stored: usize = pending().map(|arrival| arrival.request.size()).sum();
+                let answered = pending().filter(|arrival| arrival.silence == Silence::Never);
+                assert_eq!(commands.stored, stored, "{seed}");
+                assert_eq!(commands.answered, answered.count(), "{seed}");
+            }
+            commands.lose_track();
+            assert!(commands.pending.is_empty() && commands.stored == 0);
+        }
     }
 
     #[test]

@@ -215,6 +215,41 @@ impl Parser {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::read_in_all_parts;
+
+    #[test]
+    fn any_bytes_are_read_the_same_in_all_parts() {
+        let packet = |status: u8, body: &[u8]| {
+            let mut header = [0; binary::HEADER_BYTES];
+            header[0] = binary::REPLY;
+            header[7] = status;
+            header[11] = body.len() as u8;
+            [&header[..], body].concat()
+        };
+        let (done, failed) = (packet(0, b""), packet(4, b"Invalid arguments"));
+        let pieces: &[&[u8]] = &[
+            b"STORED\r\n",
+            b"VALUE a 0 3\r\nabc\r\n",
+            b"VALUE a 0 18446744073709551615\r\n",
+            b"VALUE\r\n",
+            b"VA 2 f0\r\nab\r\n",
+            b"VA 18446744073709551614\r\n",
+            b"END\r\n",
+            b"STAT a 1\r\n",
+            b"CLIENT_ERROR bad\r\n",
+            b"\n",
+            b"\0\xff",
+            &done,
+            &failed,
+        ];
+        read_in_all_parts(pieces, 300, |parts| {
+            let (mut parser, mut all) = (Parser::default(), Vec::new());
+            for part in parts {
+                parser.read(part, |reply| all.push(reply.clone()));
+            }
+            all
+        });
+    }
 
     #[test]
     fn parts_of_any_size_give_the_same_replies() {

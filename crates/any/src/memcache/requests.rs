@@ -289,6 +289,8 @@ fn number(text: &[u8]) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memcache::binary::REQUEST;
+    use crate::random::read_in_all_parts;
 
     /// The commands in these bytes, read in parts of this size: name, number of arguments, keys, silence.
     fn arrivals(
@@ -398,6 +400,46 @@ mod tests {
         let mut wrong = packet(0x00, "a", &[], "");
         wrong[3] = 9;
         assert_eq!(arrivals(&wrong, 100), Err(NotRequests));
+    }
+
+    #[test]
+    fn any_bytes_are_read_the_same_in_all_parts() {
+        commands::create("test");
+        let packet = |code: u8, key: u8, extras: u8, body: u8| {
+            let header = [REQUEST, code, 0, key, extras, 0, 0, 0, 0, 0, 0, body];
+            [&header[..], &[0; 12], &vec![b'x'; usize::from(body)]].concat()
+        };
+        let packets = [
+            packet(0x01, 1, 8, 12),
+            packet(0x05, 1, 20, 21),
+            packet(0x1e, 3, 4, 7),
+            packet(0x77, 200, 200, 255),
+        ];
+        let lines: &[&[u8]] = &[
+            b"get a b\r\n",
+            b"set a 0 0 3\r\nabc\r\n",
+            b"set a 0 0 -1\r\n",
+            b"set a 0 0 2147483645\r\n",
+            b"set a 0 0 340282366920938463463374607431768211455\r\n",
+            b"ms a 2 q\r\n\r\n\r\n",
+            b"gat 0 a\r\n",
+            b"delete a 0 noreply\n",
+            b"mg a k Oq q\r\n",
+            b" \r \r\n",
+            b"\n",
+            b"\0\xff",
+        ];
+        let packets = packets.each_ref().map(Vec::as_slice);
+        for pieces in [lines, &packets, &[lines, &packets].concat()] {
+            read_in_all_parts(pieces, 100, |parts| {
+                let (mut parser, mut all) = (Parser::default(), Vec::new());
+                let is_read = parts.iter().all(|part| {
+                    let read = parser.read(part, |arrival| all.push(format!("{arrival:?}")));
+                    read.is_ok()
+                });
+                (all, is_read)
+            });
+        }
     }
 
     #[test]

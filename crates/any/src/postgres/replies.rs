@@ -145,6 +145,36 @@ fn field(body: &[u8], kind: u8) -> Option<&[u8]> {
 mod tests {
     use super::super::messages::message;
     use super::*;
+    use crate::random::read_in_all_parts;
+
+    #[test]
+    fn any_bytes_are_read_the_same_in_all_parts() {
+        let messages = [
+            message(b'R', &[0; 4]),
+            message(b'S', b"client_encoding\0UTF8\0"),
+            message(b'S', b""),
+            message(b'Z', b"I"),
+            message(b'Z', b""),
+            message(b'D', b"row"),
+            message(b'C', b"SELECT 1\0"),
+            message(b'C', b""),
+            message(b'N', b"VWARNING\0Mx\0\0"),
+            message(b'E', b"C22012\0Mdivision by zero\0\0"),
+            message(b'E', b"\0\0\0"),
+            message(b's', b""),
+            b"C\x7f\xff\xff\xff".to_vec(),
+            b"N\0\xff".to_vec(),
+        ];
+        let messages = messages.each_ref().map(Vec::as_slice);
+        read_in_all_parts(&messages, 300, |parts| {
+            let (mut parser, mut all) = (Parser::default(), Vec::new());
+            let is_read = parts.iter().all(|part| {
+                let read = parser.read(part, |reply| all.push(format!("{reply:?}")));
+                read.is_ok()
+            });
+            (all, is_read)
+        });
+    }
 
     #[test]
     fn replies_are_read_in_parts_of_every_size() {

@@ -159,6 +159,7 @@ fn read_message(
 mod tests {
     use super::super::messages::message;
     use super::*;
+    use crate::random::read_in_all_parts;
 
     fn packet(code: u32, body: &[u8]) -> Vec<u8> {
         let length = (body.len() as u32 + 8).to_be_bytes();
@@ -247,6 +248,49 @@ mod tests {
             ];
             assert_eq!(read(&bytes, size).expect("understood"), expected, "{size}");
         }
+    }
+
+    #[test]
+    fn any_bytes_are_read_the_same_in_all_parts() {
+        let packets = [
+            packet(TLS, b""),
+            packet(3 << 16, b"user\0a\0\0"),
+            packet(3 << 16, b"user\0"),
+            packet(3 << 16, b""),
+        ];
+        let messages = [
+            message(b'Q', b"SELECT 1\0"),
+            message(b'P', b"s\0SELECT $1\0\0\0"),
+            message(b'B', b"p\0s\0\0\0"),
+            message(b'D', b"Sp\0"),
+            message(b'C', b"P\0"),
+            message(b'E', b"\0\0\0\0\0"),
+            message(b'S', b""),
+            message(b'd', b"rows"),
+            message(b'f', b"no\0"),
+            b"Q\x7f\xff\xff\xff".to_vec(),
+            b"\0\xff".to_vec(),
+        ];
+        let messages = messages.each_ref().map(Vec::as_slice);
+        for first in &packets {
+            read_in_all_parts(&messages, 80, |parts| {
+                let (mut parser, mut all) = (Parser::default(), Vec::new());
+                let is_read = [&**first].iter().chain(parts).all(|part| {
+                    let read = parser.read(part, |message| all.push(print(&message)));
+                    read.is_ok()
+                });
+                (all, is_read)
+            });
+        }
+        let packets = packets.each_ref().map(Vec::as_slice);
+        read_in_all_parts(&packets, 100, |parts| {
+            let (mut parser, mut all) = (Parser::default(), Vec::new());
+            let is_read = parts.iter().all(|part| {
+                let read = parser.read(part, |message| all.push(print(&message)));
+                read.is_ok()
+            });
+            (all, is_read)
+        });
     }
 
     #[test]

@@ -223,7 +223,88 @@ fn cut(name: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tokens;
     use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn any_text_has_tokens_parts_and_a_shape() {
+        let pieces: &[&[u8]] = &[
+            b"select",
+            b" ",
+            b"$1",
+            b"$a$",
+            b"$$",
+            b"'",
+            b"''",
+            b"\"",
+            b"E'",
+            b"U&\"",
+            b"\\",
+            b"--",
+            b"\n",
+            b"/*",
+            b"*/",
+            b"(",
+            b")",
+            b"[",
+            b";",
+            b",",
+            b".",
+            b"..",
+            b"::",
+            b"-",
+            b"@-",
+            b"1",
+            b"0x",
+            b"1e+",
+            b"in",
+            b"null",
+            b"create function f() begin",
+            b"case",
+            b"end",
+            b"password",
+            "é".as_bytes(),
+            b"with",
+            b"grant",
+            b"\0",
+            b"\xff",
+        ];
+        commands::create("test");
+        let commands = commands::commands().expect("created");
+        for seed in 0..20_000 {
+            let (mut random, budget) = (Random::new(seed), Budget::default());
+            let bytes = random.bytes(pieces, 16);
+            let text = String::from_utf8_lossy(&bytes);
+            for has_escapes in [false, true] {
+                let mut tokens = Tokens::new(&text, has_escapes);
+                let mut last = 0;
+                while tokens.next().is_some() {
+                    assert!(
+                        last < tokens.position() && tokens.position() <= text.len(),
+                        "{text}"
+                    );
+                    last = tokens.position();
+                }
+                let mut rest = tokens::trim(&text);
+                while !rest.is_empty() {
+                    let (part, behind) = tokens::split(rest, has_escapes);
+                    assert!(rest.starts_with(part) && rest.ends_with(behind), "{text}");
+                    assert!(behind.len() < rest.len(), "{text}");
+                    rest = behind;
+                }
+                let source = Source::new(&text, has_escapes, commands, &budget);
+                assert!(
+                    source.shape().len() <= shape::MAX_SHAPE_BYTES + "...".len(),
+                    "{text}"
+                );
+                let _ = (source.last_name(), source.copies_in());
+                let mut secret = String::new();
+                shape::write(source.tokens(), true, &mut secret);
+            }
+            assert_eq!(budget.get(), 0);
+        }
+    }
 
     #[test]
     fn texts_take_bounded_memory_and_names_can_be_undone() {

@@ -275,9 +275,10 @@ impl Commands {
         if reply.elements != queued.len() as u64 {
             return;
         }
+        let mut errors = reply.errors.iter().peekable();
         for (number, pending) in (0u64..).zip(&queued) {
             let statement = pending.start(false, &mut self.session);
-            if let Some((_, text)) = reply.errors.iter().find(|(element, _)| *element == number) {
+            if let Some((_, text)) = errors.next_if(|(element, _)| *element == number) {
                 pending.fail(&statement, text);
             }
         }
@@ -396,6 +397,7 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
     use crate::session::Address;
 
     fn commands() -> Commands {
@@ -421,6 +423,76 @@ mod tests {
         commands.receive("PING\r\n".repeat(1000).as_bytes());
         assert!(commands.is_lost && commands.pending.capacity() == 0);
         assert_eq!(commands.stored, 0);
+    }
+
+    #[test]
+    fn any_requests_and_replies_leave_bounded_memory() {
+        let requests: &[&[u8]] = &[
+            b"GET k\r\n",
+            b"MULTI\r\n",
+            b"EXEC\r\n",
+            b"DISCARD\r\n",
+            b"RESET\r\n",
+            b"SUBSCRIBE c\r\n",
+            b"CLIENT REPLY OFF\r\n",
+            b"CLIENT REPLY SKIP\r\n",
+            b"CLIENT REPLY ON\r\n",
+            b"CLIENT SETNAME n\r\n",
+            b"HELLO 3 AUTH a b SETNAME\r\n",
+            b"AUTH\r\n",
+            b"SELECT\r\n",
+            b"MONITOR\r\n",
+            b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n",
+            b"\0\xff",
+        ];
+        let replies: &[&[u8]] = &[
+            b"+OK\r\n",
+            b"+QUEUED\r\n",
+            b"-ERR no\r\n",
+            b"*1\r\n-ERR no\r\n",
+            b"*2\r\n+OK\r\n-ERR no\r\n",
+            b"*-1\r\n",
+            b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n",
+            b">2\r\n+invalidate\r\n*0\r\n",
+            b"\0\xff",
+        ];
+        for seed in 0..3000 {
+            let (mut random, mut commands) = (Random::new(seed), commands());
+            commands.open();
+            for _ in 0..12 {
+                match random.below(2) {
+                    0 => commands.receive(&random.bytes(requests, 3)),
+                    _ => commands.send(&random.bytes(replies, 4)),
+                }
+                let queued = commands.queued.iter().flatten();
+                let stored = commands.pending.iter().chain(queued);
+                let stored: usize = stored.map(|pending| pending.request.size()).sum();
+                assert_eq!(commands.stored, stored, "{seed}");
+            }
+            commands.lose_track();
+            assert!(
+                commands.pending.is_empty() && commands.queued.is_none() && commands.stored == 0
+            );
+        }
+    }
+
+    #[test]
+    fn errors_of_a_transaction_belong_to_their_commands() {
+        let mut commands = commands();
+        commands.receive(b"MULTI\r\n");
+        commands.send(b"+OK\r\n");
+        commands.receive(&b"INCR k\r\n".repeat(MAX_PENDING - 1));
+        commands.send(&b"+QUEUED\r\n".repeat(MAX_PENDING - 1));
+        assert_eq!(
+            commands.queued.as_ref().map(Vec::len),
+            Some(MAX_PENDING - 1)
+        );
+        commands.receive(b"EXEC\r\n");
+        // In linear time.
+        let mut reply = format!("*{}\r\n", MAX_PENDING - 1);
+        reply.push_str(&"-ERR no\r\n".repeat(MAX_PENDING - 1));
+        commands.send(reply.as_bytes());
+        assert!(commands.pending.is_empty() && commands.queued.is_none());
     }
 
     #[test]

@@ -275,6 +275,7 @@ impl Parser {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::read_in_all_parts;
 
     fn replies(bytes: &[u8], size: usize) -> Result<Vec<Reply>, NotReplies> {
         let (mut parser, mut all) = (Parser::default(), Vec::new());
@@ -305,6 +306,48 @@ mod tests {
         );
         for size in 1..bytes.len() {
             assert_eq!(replies(bytes, size).as_ref(), Ok(&once), "parts of {size}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_the_same_in_all_parts() {
+        let pieces: &[&[u8]] = &[
+            b"+OK\r\n",
+            b"-ERR no\r\n",
+            b":1\r\n",
+            b"$2\r\nab\r\n",
+            b"$-1\r\n",
+            b"$9223372036854775807\r\n",
+            b"!5\r\nERR x\r\n",
+            b"*2\r\n",
+            b"*0\r\n",
+            b"*-1\r\n",
+            b"*9223372036854775807\r\n",
+            b"%1\r\n",
+            b"%9223372036854775807\r\n",
+            b"|1\r\n",
+            b"~1\r\n",
+            b">2\r\n",
+            b"_\r\n",
+            b"\n",
+            b"\0\xff",
+        ];
+        read_in_all_parts(pieces, 300, |parts| {
+            let (mut parser, mut all) = (Parser::default(), Vec::new());
+            let is_read = parts
+                .iter()
+                .all(|part| parser.read(part, |reply| all.push(reply.clone())).is_ok());
+            (all, is_read)
+        });
+    }
+
+    #[test]
+    fn arrays_that_never_end_take_bounded_memory() {
+        for nested in [&b"*9\r\n"[..], b"|1\r\n", b"%9223372036854775807\r\n"] {
+            let mut parser = Parser::default();
+            let result = parser.read(&nested.repeat(10 * MAX_DEPTH), |_| {});
+            assert_eq!(result, Err(NotReplies));
+            assert_eq!(parser.open.len(), MAX_DEPTH);
         }
     }
 

@@ -169,6 +169,7 @@ impl Parser {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::read_in_all_parts;
     use crate::request::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS};
 
     /// The requests in these bytes, read in parts of this size.
@@ -225,6 +226,37 @@ mod tests {
             }
             assert_eq!(counted, [(102, MAX_ARGUMENTS)]);
         }
+    }
+
+    #[test]
+    fn any_bytes_are_read_the_same_in_all_parts() {
+        let pieces: &[&[u8]] = &[
+            b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n",
+            b"*1\r\n",
+            b"*0\r\n",
+            b"*-1\r\n",
+            b"*3\n",
+            b"*18446744073709551616\r\n",
+            b"$0\r\n\r\n",
+            b"$4\r\na\r\nb\r\n",
+            b"$-1\r\n",
+            b"$99999999999999999999\r\n",
+            b"PING x\r\n",
+            b"  \t\n",
+            b"\r\n",
+            b"\0\xff",
+        ];
+        read_in_all_parts(pieces, 300, |parts| {
+            let (mut parser, mut all) = (Parser::default(), Vec::new());
+            let is_read = parts.iter().all(|part| {
+                let read = parser.read(part, |request| {
+                    let arguments = (0..request.stored()).map(|at| request.argument(at).to_vec());
+                    all.push((request.count(), arguments.collect::<Vec<_>>()));
+                });
+                read.is_ok()
+            });
+            (all, is_read)
+        });
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::super::messages::message;
 use super::*;
+use crate::random::Random;
 use crate::session::{Address, MAX_STORED_BYTES};
 
 fn connection() -> Connection {
@@ -54,6 +55,64 @@ fn a_client_that_reads_no_reply_takes_bounded_memory() {
     connection.receive(&parse);
     assert!(connection.is_lost && connection.pending.capacity() == 0);
     assert_eq!(connection.budget.get(), 0);
+}
+
+#[test]
+fn any_requests_and_replies_leave_bounded_memory() {
+    let requests = [
+        message(b'Q', b"SELECT 1; SELECT 2\0"),
+        message(b'Q', b";;\0"),
+        message(b'Q', b"DISCARD ALL\0"),
+        message(b'P', b"s\0SELECT 1\0\0\0"),
+        message(b'B', b"p\0s\0\0\0"),
+        message(b'D', b"Sx\0"),
+        message(b'D', b"Pp\0"),
+        message(b'C', b"Ss\0"),
+        message(b'C', b"Pp\0"),
+        message(b'E', b"p\0\0\0\0\0"),
+        message(b'S', b""),
+        message(b'F', b""),
+        message(b'c', b""),
+        message(b'X', b""),
+        b"Q\0\0\0\x03".to_vec(),
+    ];
+    let replies = [
+        message(b'1', b""),
+        message(b'2', b""),
+        message(b'3', b""),
+        message(b'n', b""),
+        message(b'T', b""),
+        message(b'D', b""),
+        message(b'C', b"SELECT 1\0"),
+        message(b'C', b"DEALLOCATE ALL\0"),
+        message(b'C', b"ROLLBACK\0"),
+        message(b's', b""),
+        message(b'I', b""),
+        message(b'E', b"C42601\0Mno\0\0"),
+        message(b'G', b""),
+        message(b'H', b""),
+        message(b'W', b""),
+        message(b'V', b""),
+        message(b'Z', b"I"),
+        message(b'Z', b"E"),
+    ];
+    let requests = requests.each_ref().map(Vec::as_slice);
+    let replies = replies.each_ref().map(Vec::as_slice);
+    for seed in 0..3000 {
+        let (mut random, mut connection) = (Random::new(seed), connection());
+        for _ in 0..12 {
+            if connection.is_lost() {
+                break;
+            }
+            match random.below(2) {
+                0 => connection.receive(&random.bytes(&requests, 4)),
+                _ => connection.send(&random.bytes(&replies, 4)),
+            }
+        }
+        connection.lose_track();
+        assert!(connection.pending.is_empty() && connection.running.is_none());
+        assert_eq!(connection.budget.get(), 0, "{seed}");
+    }
 }
 
 #[test]
