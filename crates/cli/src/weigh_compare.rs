@@ -48,6 +48,11 @@ pub struct Args {
     /// text, or json
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
     format: String,
+
+    /// Print help
+    // `tare weigh` has no flag -h, because -h is --host there, and clap passes that on to its subcommands.
+    #[arg(short, long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
 }
 
 const HELP: &str = "\

@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::collections::HashMap;
+use std::path::Path;
+
 use support::{Directory, finish};
 
 #[test]
@@ -75,6 +78,64 @@ fn each_subcommand_is_in_readme_and_guide() {
             .any(|line| line.starts_with("## ") && line.contains(&tool));
         assert!(in_a_heading, "docs/guide.md has no section about {tool}");
     }
+}
+
+/// README and the manuals, each with its name.
+fn documents() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let manuals = std::fs::read_dir(root.join("docs")).expect("docs");
+    manuals
+        .map(|entry| entry.expect("an entry").path())
+        .chain([root.join("README.md")])
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).expect("a document");
+            (path.display().to_string(), text)
+        })
+        .collect()
+}
+
+#[test]
+fn the_options_that_documents_name_exist() {
+    let directory = Directory::new("options");
+    let mut commands = subcommands(&directory);
+    commands.extend(["door install", "door remove", "weigh compare"].map(str::to_owned));
+    let help_of = |command: &String| {
+        let arguments = command.split(' ').chain(["--help"]);
+        let help = finish(&mut directory.tare(arguments)).stdout;
+        (command.clone(), help)
+    };
+    let helps: HashMap<String, String> = commands.iter().map(help_of).collect();
+    let is_part_of_name = |char: char| char.is_ascii_lowercase() || char == '-';
+    let mut checked = 0;
+    for (page, text) in documents() {
+        for line in text.lines() {
+            for (at, _) in line.match_indices("tare ") {
+                let command = line[at..].split('`').next().unwrap_or_default();
+                let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+                let help = (1..=2.min(words.len()))
+                    .rev()
+                    .find_map(|count| helps.get(&words[..count].join(" ")));
+                let Some(help) = help else { continue };
+                // What follows `--` is the command of another program.
+                let options = words.iter().take_while(|word| !["--", "#"].contains(word));
+                for option in options.filter(|word| word.starts_with("--")) {
+                    let end = option.find(|char| !is_part_of_name(char));
+                    let option = &option[..end.unwrap_or(option.len())];
+                    let exists = help
+                        .split(|char| !is_part_of_name(char))
+                        .any(|word| word == option);
+                    // There is one for each consumer and size.
+                    assert!(
+                        exists || option.starts_with("--performance-schema-"),
+                        "{page}: {option} in: {line}"
+                    );
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked > 200, "{checked}");
 }
 
 #[test]
