@@ -225,6 +225,11 @@ pub struct MetricsOptions {
 }
 
 impl MetricsOptions {
+    /// Whether metrics are exported.
+    pub fn is_given(&self) -> bool {
+        self.metrics.is_some()
+    }
+
     /// Starts the exporter if --metrics is given, and prints its address.
     pub fn start(&self, open: Open, figures: Option<Arc<Figures>>) -> Result<(), Failure> {
         let Some(address) = self.metrics else {

@@ -152,10 +152,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         for line in &connection.warnings {
             eprintln!("tare: {line}");
         }
+        let mut exemplars = &*figures;
         let recorder = recorder
             .with_windows(connection.windows.take())
             .with_plans(connection.plans.take())
-            .with_follower(spans.0.as_mut().map(|spans| spans as &mut dyn Follower));
+            .with_followers(followers(args, &mut exemplars, &mut spans));
         let ended = recorder.record(
             &mut *connection.source,
             connection
@@ -205,6 +206,18 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             }
         }
     }
+}
+
+/// What passes on the recorder's moments: metrics and spans, if they are wanted.
+fn followers<'a>(
+    args: &Args,
+    exemplars: &'a mut &Figures,
+    spans: &'a mut Spans,
+) -> Vec<&'a mut dyn Follower> {
+    let exemplars = args.metrics.is_given().then_some(exemplars);
+    let exemplars = exemplars.map(|exemplars| exemplars as &mut dyn Follower);
+    let spans = spans.0.as_mut().map(|spans| spans as &mut dyn Follower);
+    exemplars.into_iter().chain(spans).collect()
 }
 
 /// Sends the last spans when recording ends, and prints how many were lost.

@@ -92,6 +92,10 @@ fn promtool(arguments: &[&str]) -> CommandResult {
     finish(command.args(arguments).current_dir(examples()))
 }
 
+fn encode(query: &str) -> String {
+    query.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
 /// Debian's Prometheus, which scrapes an address each second.
 struct Prometheus {
     _running: Process,
@@ -114,6 +118,7 @@ impl Prometheus {
             let data = directory.path().join("kept");
             command.arg(format!("--storage.tsdb.path={}", data.display()));
             command.arg(format!("--web.listen-address={address}"));
+            command.arg("--enable-feature=exemplar-storage");
             command.stdin(Stdio::null()).stderr(Stdio::null());
             let mut running = Process::start(&mut command);
             let is_up = wait_for("Prometheus", || match running.has_ended() {
@@ -131,12 +136,32 @@ impl Prometheus {
 
     /// The first result of a query, once there is one.
     fn first(&self, query: &str) -> serde_json::Value {
-        let encoded: String = (query.bytes()).map(|byte| format!("%{byte:02X}")).collect();
-        let path = format!("/api/v1/query?query={encoded}");
-        wait_for(query, || {
-            let (_, text) = get(&self.address, &path, "");
+        self.wait_for(query, &format!("query?query={}", encode(query)), |data| {
+            data["result"].get(0).cloned()
+        })
+    }
+
+    /// The labels of an exemplar of a metric, once there is one.
+    fn exemplar(&self, metric: &str) -> serde_json::Value {
+        let path = format!(
+            "query_exemplars?start=0&end=9999999999&query={}",
+            encode(metric)
+        );
+        self.wait_for(metric, &path, |data| {
+            data[0]["exemplars"][0].get("labels").cloned()
+        })
+    }
+
+    fn wait_for(
+        &self,
+        what: &str,
+        path: &str,
+        find: impl Fn(&serde_json::Value) -> Option<serde_json::Value>,
+    ) -> serde_json::Value {
+        wait_for(what, || {
+            let (_, text) = get(&self.address, &format!("/api/v1/{path}"), "");
             let answer: serde_json::Value = serde_json::from_str(&text).ok()?;
-            answer["data"]["result"].get(0).cloned()
+            find(&answer["data"])
         })
     }
 }
@@ -262,6 +287,42 @@ fn a_recorder_exports_its_server_and_itself_with_bounded_digests() {
         exporter.running.signal("INT");
         assert!(exporter.running.wait().success());
     }
+}
+
+#[test]
+fn a_digests_time_has_the_trace_of_a_sampled_statement() {
+    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let directory = Directory::new("metrics-exemplars");
+    let server = Exporter::serve(&directory);
+    let (mut root, mut sleeper) = (connect(&directory), connect(&directory));
+    // A digest has metrics once a statement has ended.
+    root.query_drop("SELECT SLEEP(0)").expect("runs");
+    let id: Option<u64> = sleeper.query_first("SELECT CONNECTION_ID()").expect("runs");
+    let sleeping = thread::spawn(move || {
+        let sql = format!("SELECT SLEEP(600) /*traceparent='00-{TRACE}-00f067aa0ba902b7-01'*/");
+        let _ = sleeper.query_drop(sql);
+    });
+    let pid = server.running.pid().to_string();
+    let options = ["record", "--dir", "history", "--pid", &pid];
+    let recorder = Exporter::start(&directory, &options);
+    let labels = format!(" # {{trace_id=\"{TRACE}\",span_id=\"00f067aa0ba902b7\"}} ");
+    for exporter in [&server, &recorder] {
+        wait_for("an exemplar", || {
+            let (_, text) = exporter.get(OPEN_METRICS);
+            let line = text.lines().find(|line| line.contains(&labels))?;
+            assert!(line.starts_with("tare_digest_seconds_total{"), "{line}");
+            Some(())
+        });
+        // The older format has none.
+        assert!(!exporter.text().contains(TRACE));
+    }
+    let id = id.expect("an id");
+    root.query_drop(format!("KILL QUERY {id}")).expect("killed");
+    sleeping.join().expect("ends");
+    // The recorder has sampled it; the server samples only what runs.
+    let prometheus = Prometheus::start(&directory, &recorder.address);
+    let exemplar = prometheus.exemplar("tare_digest_seconds_total");
+    assert_eq!(exemplar["trace_id"], TRACE);
 }
 
 #[test]

@@ -64,6 +64,7 @@ pub use status::{
     ConnectionGroup, OpenTransaction, ReplicationStatus, STATUS_TABLES, ServerStatus, StatusFigure,
     own_columns,
 };
+pub use tare_mysql::traceparent::TraceContext;
 pub use tare_reader::scheduler::State;
 pub use time::parse_time;
 pub use writer::Writer;

@@ -104,7 +104,7 @@ pub struct Recorder<'a> {
     is_exact: Option<bool>,
     windows: Option<ExactWindows>,
     plans: Option<Box<dyn PlanReader>>,
-    follower: Option<&'a mut dyn Follower>,
+    followers: Vec<&'a mut dyn Follower>,
     sampling: Sampling,
     last_locks: Instant,
     last_status: Option<Instant>,
@@ -127,7 +127,7 @@ impl<'a> Recorder<'a> {
             is_exact: None,
             windows: None,
             plans: None,
-            follower: None,
+            followers: Vec::new(),
             sampling: Sampling::default(),
             last_locks: Instant::now(),
             last_status: None,
@@ -150,8 +150,8 @@ impl<'a> Recorder<'a> {
 
     /// Passes on what is read.
     #[must_use]
-    pub fn with_follower(self, follower: Option<&'a mut dyn Follower>) -> Self {
-        Self { follower, ..self }
+    pub fn with_followers(self, followers: Vec<&'a mut dyn Follower>) -> Self {
+        Self { followers, ..self }
     }
 
     /// Records until it is stopped or the server has gone. Growth is that of the server's counters, or of the
@@ -196,7 +196,7 @@ impl<'a> Recorder<'a> {
                     self.sampling.samples += moment.samples.len() as u64;
                     self.writer.add_moment(&moment, schedule.represent(start))?;
                     self.record_locks(&moment, source);
-                    if let Some(follower) = &mut self.follower {
+                    for follower in &mut self.followers {
                         let messages = follower.follow(&moment).into_iter();
                         messages.for_each(|line| notify(Event::Follower(line)));
                     }
@@ -234,7 +234,7 @@ impl<'a> Recorder<'a> {
         if since >= LOCKS_INTERVAL {
             self.last_locks = start;
             let locks = source.read_locks(moment);
-            if let Some(follower) = &mut self.follower {
+            for follower in &mut self.followers {
                 follower.follow_locks(&locks);
             }
             (self.writer).add_blocks(&locks.blocks, moment.at, since.as_secs_f64());
@@ -391,7 +391,7 @@ impl<'a> Recorder<'a> {
                 let meanwhile = (seconds, self.is_exact);
                 self.writer.add_growth(&grown, &texts, at, meanwhile);
                 (self.writer).add_indexes(&self.growth.take_indexes(), at);
-                if let Some(follower) = &mut self.follower {
+                for follower in &mut self.followers {
                     follower.follow_texts(&texts);
                 }
                 if let Some(plans) = &mut self.plans {

@@ -1,11 +1,13 @@
 //! One answer to Prometheus: the server's counters, the states of its sessions, and the cost of both.
 
 use std::collections::HashSet;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
 
 use tare_history::{Moment, Query, QueryError, Sample, State};
 use tare_reader::process::{cpu_seconds, resident_bytes};
 
+use super::exemplars::Exemplars;
 use super::questions::{QUESTIONS, digests, digests_sql, number};
 use super::text::{Families, Type};
 use crate::target::{Open, WatchTarget};
@@ -15,6 +17,7 @@ pub struct Collector {
     open: Open,
     target: Option<WatchTarget>,
     digests: String,
+    exemplars: Arc<Exemplars>,
     /// Queries that this server refuses.
     refused: HashSet<String>,
     scrapes: u64,
@@ -23,11 +26,12 @@ pub struct Collector {
 
 impl Collector {
     /// A collector that opens the server at the first query. `most_digests` limits the number of series.
-    pub fn new(open: Open, most_digests: usize) -> Self {
+    pub fn new(open: Open, most_digests: usize, exemplars: Arc<Exemplars>) -> Self {
         Self {
             open,
             target: None,
             digests: digests_sql(most_digests),
+            exemplars,
             refused: HashSet::new(),
             scrapes: 0,
             took: 0.0,
@@ -74,6 +78,7 @@ impl Collector {
         let moment = target.source.read_moment().map_err(|error| match error {
             QueryError::Lost(why) | QueryError::Refused(why) => why,
         })?;
+        self.exemplars.add(&moment);
         if let Some(server) = &mut target.server {
             let mut queries = Queries {
                 server: &mut **server,
@@ -84,7 +89,9 @@ impl Collector {
                     queries.put(question.sql, to, question.take)?;
                 }
             }
-            queries.put(&self.digests, to, digests)?;
+            let now = SystemTime::now();
+            let exemplar = |digest: &str, schema: &str| self.exemplars.get(digest, schema, now);
+            queries.put(&self.digests, to, |rows, to| digests(rows, &exemplar, to))?;
             let connections = queries.rows(CONNECTIONS)?;
             let connections = (connections.iter().flatten()).map(|row| number(row, 0));
             sessions(&moment, connections.sum(), to);
@@ -157,7 +164,7 @@ impl Queries<'_> {
         &mut self,
         sql: &str,
         to: &mut Families,
-        take: fn(&tare_history::Answer, &mut Families),
+        take: impl FnOnce(&tare_history::Answer, &mut Families),
     ) -> Result<(), String> {
         if let Some(rows) = self.rows(sql)? {
             take(&rows, to);

@@ -1,6 +1,7 @@
 //! OpenMetrics of a server. `docs/metrics.md` describes them.
 
 mod collect;
+mod exemplars;
 mod questions;
 mod text;
 
@@ -12,11 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tare_history::Sampling;
+use tare_history::{Follower, Moment, Sampling};
 
 use crate::target::Open;
 use crate::web::{Request, Response, Site, Web};
 use collect::Collector;
+use exemplars::Exemplars;
 use text::{Families, Form, Type};
 
 /// Figures of a recorder in the same process.
@@ -25,6 +27,14 @@ pub struct Figures {
     moments: AtomicU64,
     samples: AtomicU64,
     took_ns: AtomicU64,
+    exemplars: Arc<Exemplars>,
+}
+
+impl Follower for &Figures {
+    fn follow(&mut self, moment: &Moment) -> Vec<String> {
+        self.exemplars.add(moment);
+        Vec::new()
+    }
 }
 
 impl Figures {
@@ -83,10 +93,14 @@ impl Metrics {
         figures: Option<Arc<Figures>>,
     ) -> io::Result<Web> {
         let (requests, receiver) = channel();
+        let exemplars = figures
+            .as_ref()
+            .map(|figures| Arc::clone(&figures.exemplars));
+        let exemplars = exemplars.unwrap_or_default();
         thread::Builder::new()
             .name("tare_metrics".into())
             // The connection stays on this thread.
-            .spawn(move || collect(Collector::new(open, most_digests), &receiver))?;
+            .spawn(move || collect(Collector::new(open, most_digests, exemplars), &receiver))?;
         let site = Self {
             requests: Mutex::new(requests),
             figures,

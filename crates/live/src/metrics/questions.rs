@@ -3,7 +3,7 @@
 
 use tare_history::Answer;
 
-use super::text::{Families, Type};
+use super::text::{Exemplar, Families, Type};
 
 /// Seconds of a picosecond.
 const PICO: f64 = 1e-12;
@@ -127,14 +127,19 @@ pub fn digests_sql(most: usize) -> String {
 /// The longest text of a digest in a label.
 const MAX_LABEL_BYTES: usize = 512;
 
-/// The families of digests.
-pub fn digests(rows: &Answer, to: &mut Families) {
+/// The families of digests. Their time has exemplars, by digest and schema.
+pub fn digests(
+    rows: &Answer,
+    exemplar: &dyn Fn(&str, &str) -> Option<Exemplar>,
+    to: &mut Families,
+) {
+    const TIME: usize = 3;
     const COUNTS: [(&str, &str, usize, f64); 5] = [
         ("tare_digest_calls", "Statements of a digest.", 2, 1.0),
         (
             "tare_digest_seconds",
             "Time that statements of a digest took.",
-            3,
+            TIME,
             PICO,
         ),
         (
@@ -159,8 +164,10 @@ pub fn digests(rows: &Answer, to: &mut Families) {
     for (name, help, at, unit) in COUNTS {
         let family = to.of(name, Type::Counter, help);
         for row in rows {
-            let labels = [("digest", text(row, 0)), ("schema", text(row, 1))];
-            family.push(labels, number(row, at) * unit);
+            let (digest, schema) = (text(row, 0), text(row, 1));
+            let labels = [("digest", digest), ("schema", schema)];
+            let exemplar = (at == TIME).then(|| exemplar(digest, schema)).flatten();
+            family.push_with_exemplar(labels, number(row, at) * unit, exemplar);
         }
     }
     let info = to.of(

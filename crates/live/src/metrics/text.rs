@@ -2,6 +2,7 @@
 //! one. They differ in the heading of counters and in the end mark.
 
 use std::fmt::Write;
+use std::time::SystemTime;
 
 /// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +51,48 @@ pub struct Family {
     name: &'static str,
     kind: Type,
     help: &'static str,
-    samples: Vec<(Vec<(&'static str, String)>, f64)>,
+    samples: Vec<Sample>,
+}
+
+/// A value with its labels.
+struct Sample {
+    labels: Vec<Label>,
+    value: f64,
+    exemplar: Option<Exemplar>,
+}
+
+type Label = (&'static str, String);
+
+/// An example of what a sample counts. Only OpenMetrics has it, and only for counters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exemplar {
+    /// Where to find it.
+    pub labels: [Label; 2],
+    /// Its part of the sample's value.
+    pub value: f64,
+    /// When it was seen.
+    pub at: SystemTime,
 }
 
 impl Family {
     /// Adds a sample.
     pub fn push<const N: usize>(&mut self, labels: [(&'static str, &str); N], value: f64) {
+        self.push_with_exemplar(labels, value, None);
+    }
+
+    /// Adds a sample, and an example of what it counts.
+    pub fn push_with_exemplar<const N: usize>(
+        &mut self,
+        labels: [(&'static str, &str); N],
+        value: f64,
+        exemplar: Option<Exemplar>,
+    ) {
         let labels = labels.map(|(name, value)| (name, value.to_owned()));
-        self.samples.push((labels.into(), value));
+        self.samples.push(Sample {
+            labels: labels.into(),
+            value,
+            exemplar,
+        });
     }
 }
 
@@ -108,18 +143,30 @@ impl Family {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "# HELP {name}{heading} {help}");
         let _ = writeln!(text, "# TYPE {name}{heading} {kind}");
-        for (labels, value) in &self.samples {
+        for sample in &self.samples {
             text.push_str(name);
             text.push_str(suffix);
-            for (i, (label, value)) in labels.iter().enumerate() {
-                let _ = write!(text, "{}{label}=\"", if i == 0 { '{' } else { ',' });
-                escape(text, value);
-                text.push('"');
+            write_labels(text, &sample.labels);
+            let _ = write!(text, " {}", sample.value);
+            if let (Some(exemplar), Form::OpenMetrics) = (&sample.exemplar, form) {
+                text.push_str(" # ");
+                write_labels(text, &exemplar.labels);
+                let at = exemplar.at.duration_since(SystemTime::UNIX_EPOCH);
+                let at = at.unwrap_or_default().as_secs_f64();
+                let _ = write!(text, " {} {at:.3}", exemplar.value);
             }
-            text.push_str(if labels.is_empty() { "" } else { "}" });
-            let _ = writeln!(text, " {value}");
+            text.push('\n');
         }
     }
+}
+
+fn write_labels(text: &mut String, labels: &[Label]) {
+    for (i, (label, value)) in labels.iter().enumerate() {
+        let _ = write!(text, "{}{label}=\"", if i == 0 { '{' } else { ',' });
+        escape(text, value);
+        text.push('"');
+    }
+    text.push_str(if labels.is_empty() { "" } else { "}" });
 }
 
 fn escape(text: &mut String, value: &str) {
@@ -148,16 +195,27 @@ mod tests {
         families
             .of("it", Type::Info, "What.")
             .push([("name", "x")], 1.0);
+        let exemplar = Exemplar {
+            labels: [("trace_id", "4b".to_owned()), ("span_id", "f0".to_owned())],
+            value: 0.25,
+            at: SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(1500),
+        };
+        families
+            .of("time", Type::Counter, "Time.")
+            .push_with_exemplar([], 2.0, Some(exemplar));
         let plain = families.text(Form::Plain);
         assert_eq!(
             plain,
             "# HELP calls_total Calls.\n# TYPE calls_total counter\ncalls_total{of=\"a\\\"\\\\\\nb\"} 3\n\
              # HELP open Open.\n# TYPE open gauge\nopen 0.5\n\
-             # HELP it_info What.\n# TYPE it_info gauge\nit_info{name=\"x\"} 1\n"
+             # HELP it_info What.\n# TYPE it_info gauge\nit_info{name=\"x\"} 1\n\
+             # HELP time_total Time.\n# TYPE time_total counter\ntime_total 2\n"
         );
         let open = families.text(Form::OpenMetrics);
         assert!(open.starts_with("# HELP calls Calls.\n# TYPE calls counter\ncalls_total{"));
         assert!(open.contains("# TYPE it info\nit_info{name=\"x\"} 1\n"));
-        assert!(open.ends_with("# EOF\n"));
+        assert!(
+            open.ends_with("time_total 2 # {trace_id=\"4b\",span_id=\"f0\"} 0.25 1.500\n# EOF\n")
+        );
     }
 }
