@@ -126,7 +126,7 @@ void tare_watch_settings(void);
 /* How often tare_start() failed in this process, except with TARE_RUNNING. */
 uint64_t tare_failed_starts(void);
 /* A new file descriptor of the segment, for readers within the process, which the caller closes; -1 = Tare does
- * not run, or there is no descriptor left. */
+ * not run, the host has closed the segment's own descriptor, or there is no descriptor left. */
 int tare_descriptor(void);
 
 /* ---- Classes: what setup_instruments lists -------------------------------------------------- */

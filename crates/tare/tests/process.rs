@@ -336,3 +336,53 @@ fn an_impossible_path_is_an_error() {
     ));
     assert_eq!(tare.losses(), []);
 }
+
+/// A daemon closes all descriptors when it starts, and its own files get their numbers.
+#[test]
+fn a_host_that_closes_all_descriptors_does_not_lose_its_files() {
+    let path = std::env::temp_dir().join(format!("tare-closes-{}", std::process::id()));
+    let in_child = || {
+        tare::start(Config::default()).expect("started");
+        event();
+        // SAFETY: the child has no file of its own.
+        unsafe { libc::close_range(3, u32::MAX, 0) };
+        let before = tare::descriptor().is_ok();
+        let mut files = Vec::new();
+        for _ in 0..300 {
+            let file = std::fs::File::options()
+                .append(true)
+                .create(true)
+                .open(&path);
+            files.push(file.expect("opened"));
+        }
+        std::io::Write::write_all(&mut files[0], &[b'x'; 1 << 16]).expect("written");
+        event();
+        let is_attachable = tare::descriptor().is_ok();
+        tare::stop();
+        let written = std::fs::read(&path).expect("read");
+        let is_intact = written.len() == 1 << 16 && written.iter().all(|&byte| byte == b'x');
+        let are_open = files.iter().all(|file| file.metadata().is_ok());
+        match (before, is_attachable, is_intact, are_open) {
+            (false, false, true, true) => 0,
+            (_, _, false, _) => 1,
+            (_, _, _, false) => 2,
+            _ => 3,
+        }
+    };
+    // SAFETY: the child only calls functions that work in the child of a process with threads, and ends.
+    let status = match unsafe { libc::fork() } {
+        0 => {
+            let code = std::panic::catch_unwind(in_child).unwrap_or(4);
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(code) }
+        }
+        child => {
+            let mut status = -1;
+            // SAFETY: a child of this process.
+            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            status
+        }
+    };
+    let _ = std::fs::remove_file(&path);
+    assert_eq!(status, 0);
+}

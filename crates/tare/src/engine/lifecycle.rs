@@ -102,7 +102,7 @@ pub fn failed_starts() -> u64 {
 /// The segment's file descriptor, duplicated: the process itself can attach through it.
 ///
 /// # Errors
-/// When Tare does not run, or no descriptor is left.
+/// When Tare does not run, when the host has closed the segment's own descriptor, or when no descriptor is left.
 pub fn descriptor() -> std::io::Result<OwnedFd> {
     if !IS_COMPILED_IN {
         let message = "built without the feature `instrument`";

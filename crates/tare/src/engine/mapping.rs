@@ -2,11 +2,12 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Mutex;
 
+use super::descriptor::Descriptor;
 use super::system;
 use crate::segment_file::check_segment_path;
 
@@ -15,7 +16,7 @@ use crate::segment_file::check_segment_path;
 pub struct Mapping {
     base: *mut u8,
     bytes: usize,
-    file: OwnedFd,
+    file: Descriptor,
 }
 
 // SAFETY: the mapping is memory that any thread may access through atomics.
@@ -34,9 +35,7 @@ impl Mapping {
     /// A segment in anonymous memory that others open through /proc/PID/fd. It is sealed: no other
     /// process can change its size.
     pub fn memory(bytes: usize) -> io::Result<Self> {
-        let mapping = Self::of_descriptor(system::new_memory_file(), bytes)?;
-        system::seal(mapping.file.as_raw_fd());
-        Ok(mapping)
+        Self::of_descriptor(system::new_memory_file(), bytes, system::seal)
     }
 
     /// A segment in a file that only its owner may open. The segment of another run is replaced, and no other
@@ -52,7 +51,7 @@ impl Mapping {
             libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         // SAFETY: the name is a C string; a failure is a negative number, checked below.
         let fd = unsafe { libc::open(name.as_ptr(), flags, 0o600) };
-        let mapping = Self::of_descriptor(fd, bytes);
+        let mapping = Self::of_descriptor(fd, bytes, |_| {});
         if mapping.is_err() && fd >= 0 {
             // What was not mapped is no segment, and the next run would refuse to replace it.
             let _ = std::fs::remove_file(path);
@@ -60,13 +59,20 @@ impl Mapping {
         mapping
     }
 
-    fn of_descriptor(fd: libc::c_int, bytes: usize) -> io::Result<Self> {
+    /// `finish` is called as soon as the file has its size.
+    fn of_descriptor(
+        fd: libc::c_int,
+        bytes: usize,
+        finish: impl FnOnce(libc::c_int),
+    ) -> io::Result<Self> {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: the caller has just opened `fd` and passes on its ownership.
-        let file = unsafe { OwnedFd::from_raw_fd(fd) };
+        let file = Descriptor::new(unsafe { OwnedFd::from_raw_fd(fd) })?;
+        let fd = file.number();
         grow(fd, bytes)?;
+        finish(fd);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address that the kernel chooses; NORESERVE because nearly all of
         // it is never touched.
@@ -98,14 +104,15 @@ impl Mapping {
     }
 
     /// The descriptor, through which the same process can attach as a reader.
-    pub fn descriptor(&self) -> &OwnedFd {
+    pub fn descriptor(&self) -> &Descriptor {
         &self.file
     }
 
     /// Returns the pages of an ended memory segment to the system. (A file keeps them, to be read
     /// later.)
     pub fn discard(&self) {
-        system::free_pages(self.file.as_raw_fd(), self.bytes);
+        // SAFETY: the range that `of_descriptor` mapped. What is stored into it from now on is of no use.
+        unsafe { system::free_mapped_pages(self.base.cast(), self.bytes) };
     }
 }
 

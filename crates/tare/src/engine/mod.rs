@@ -17,6 +17,7 @@ mod cells;
 mod classes;
 pub mod clock;
 pub(crate) mod counted;
+mod descriptor;
 mod digest_cache;
 pub(crate) mod digest_table;
 pub(crate) mod digests;

@@ -48,14 +48,8 @@ mod linux {
         unsafe { libc::fcntl(file, libc::F_ADD_SEALS, seals) };
     }
 
-    /// Returns a file's pages to the system. They read as zero from then on.
-    pub fn free_pages(file: c_int, bytes: usize) {
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: fallocate frees no memory that is mapped.
-        unsafe { libc::fallocate(file, mode, 0, bytes as libc::off_t) };
-    }
-
-    /// The same for pages of a mapped file. If it fails, their memory remains in use.
+    /// Returns pages of a mapped file to the system. They read as zero from then on. If it fails, their memory
+    /// remains in use.
     ///
     /// # Safety
     /// The range is mapped from a file, and may become zeroes.
@@ -135,8 +129,6 @@ mod other {
     }
 
     pub fn seal(_: c_int) {}
-
-    pub fn free_pages(_: c_int, _: usize) {}
 
     pub unsafe fn free_mapped_pages(_: *mut c_void, _: usize) {}
 
