@@ -1,4 +1,6 @@
-//! Tare's writer: instrument points for a host program.
+//! A Performance Schema for your program: the program calls this crate at its locks, statements, files and other
+//! events. `tare sql`, `tare top` and the other tools on the same machine read what it records from shared memory,
+//! in tables named as in MySQL.
 //!
 //! ```
 //! tare::classes! {
@@ -22,7 +24,16 @@
 //! # Ok::<(), tare::StartError>(())
 //! ```
 //!
-//! While it runs, `tare sql` on the same machine shows what its threads wait for and run.
+//! | to | use |
+//! |---|---|
+//! | declare instruments | [`classes!`], [`Class::find_or_create`] |
+//! | start and stop | [`start`], [`stop`], [`Config`] |
+//! | record what clients request, and its parts | [`statement`], [`stage`], [`transaction`], [`prepared`], [`program`] |
+//! | record locks | [`sync`], [`metadata`] |
+//! | record other waits | [`wait`], [`file`](mod@file), [`socket`], [`table`], [`idle`] |
+//! | say which client a thread serves | [`thread`] |
+//! | record async Rust | [`task`]; with the feature `tokio`, `sync::asynchronous` |
+//! | count | [`memory`], [`error`], [`metrics!`] |
 //!
 //! In async Rust a task has a session of its own, and a statement lives across `.await` ([`task`]):
 //!
@@ -49,11 +60,22 @@
 //! The crate `tare-tracing` records the spans of a program that uses tracing, and `tare-tower` the requests of
 //! servers on axum, hyper and tonic; each needs one line.
 //!
-//! There are three states: not compiled in (feature `instrument` off: every item exists and does
-//! nothing), disabled (not started, or stopped: one load and one branch per point), and running, with
-//! each instrument off, counted or timed. With [`watch_settings`] a kind of event costs what disabled
-//! costs while all its instruments are off. Nothing here panics into the host, and whatever cannot be
-//! recorded is counted as lost.
+//! # Cost
+//!
+//! Without the feature `instrument`, every item exists and does nothing. Before [`start`] and after [`stop`], an
+//! event costs one load and one branch. While Tare runs, each instrument is off, counted or timed. With
+//! [`watch_settings`], an event costs one load and one branch, too, while all instruments of its kind are off.
+//!
+//! # Failures
+//!
+//! Nothing here panics into the host. If Tare cannot start, the host goes on without it ([`StartError`]). What cannot
+//! be recorded is counted as lost; `SHOW STATUS LIKE '%lost'` lists it.
+//!
+//! # Threads
+//!
+//! Any thread may call any function. A wait, a stage and a statement belong to the thread that began them, or to the
+//! session that this thread worked for; those of [`task`] belong to a task. A child of fork does not record, unless
+//! [`Config::many_processes`] is set.
 
 #![cfg_attr(
     not(feature = "door"),
