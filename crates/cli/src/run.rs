@@ -48,8 +48,8 @@ use crate::serve_options::sampling;
 /// A MySQL or MariaDB server (mysqld, mariadbd or mysqld_safe) gets Tare's engine in place of its
 /// own Performance Schema; the server itself is not changed. It is recognised by its program file,
 /// not by its name. Before your options, `tare run` adds options that turn its instruments on and
-/// size its own buffers to zero. A server that Tare does not know starts unchanged, and one line
-/// says why.
+/// size its own buffers to zero. A server that Tare does not know is recorded as any other program, and
+/// one line says why.
 ///
 /// Of any other program that uses the GNU C library dynamically, files, sockets, polls, sleeps and
 /// threads are recorded, and of Redis, Valkey and memcached also their commands, of PostgreSQL its
@@ -64,6 +64,10 @@ pub struct Args {
     /// Do not start a server that Tare cannot instrument (exit code 4)
     #[arg(long)]
     require: bool,
+
+    /// Record a MySQL or MariaDB server as any other program, without its statements and locks
+    #[arg(long, conflicts_with = "require")]
+    no_door: bool,
 
     /// The server program, if the command is a script that starts it; nothing else is recorded
     #[arg(long, value_name = "PATH")]
@@ -143,6 +147,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         require: args.require,
         server: args.server.clone(),
         library: args.library.clone(),
+        no_door: args.no_door,
     };
     let mut plan = door::plan(&args.command, &requirements)?;
     if let Some(rule) = args.sampling {

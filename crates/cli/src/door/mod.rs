@@ -33,7 +33,34 @@ pub struct Requirements {
     pub server: Option<PathBuf>,
     /// The path of the library.
     pub library: Option<PathBuf>,
+    /// Whether MySQL and MariaDB are observed from outside, as other programs are.
+    pub no_door: bool,
 }
+
+/// Why a server does not get the engine behind its Performance Schema.
+enum Refusal {
+    /// Tare does not know this server, or was told to leave the door out.
+    Door(String),
+    /// It starts unchanged: the user has switched instruments off, or the library does not load.
+    Any(String),
+}
+
+impl Refusal {
+    fn why(self) -> String {
+        match self {
+            Self::Door(why) | Self::Any(why) => why,
+        }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self::Any(why)
+    }
+}
+
+/// What the door would add.
+const MISSING: &str = "its statements, stages, transactions, tables, locks, memory and asynchronous I/O are not recorded";
 
 /// How to start the command.
 #[derive(Debug, Default)]
@@ -93,8 +120,32 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Plan, F
             Err(why) if requirements.require => Err(Failure::new(NOT_SERVED, why)),
             Err(why) => Ok(unchanged(arguments, &why)),
         },
-        Err(why) if requirements.require => Err(Failure::new(NOT_SERVED, why)),
-        Err(why) => Ok(unchanged(arguments, &why)),
+        Err(refusal) if requirements.require => Err(Failure::new(NOT_SERVED, refusal.why())),
+        Err(Refusal::Door(why)) if !is_short_lived(&arguments) => {
+            Ok(plan_outside(command, requirements, &why))
+        }
+        Err(refusal) => Ok(unchanged(arguments, &refusal.why())),
+    }
+}
+
+/// The plan of a MySQL or MariaDB server that is observed from outside, as other programs are. `why`: there is
+/// no door.
+fn plan_outside(command: &[OsString], requirements: &Requirements, why: &str) -> Plan {
+    let script = find::server(command, requirements.server.as_deref())
+        .and_then(|(path, is_script)| is_script.then_some(path));
+    let requirements = Requirements {
+        require: false,
+        server: script,
+        library: requirements.library.clone(),
+        no_door: true,
+    };
+    match any::plan(command, &requirements) {
+        Ok(Some(mut plan)) => {
+            plan.remarks.insert(0, format!("{why}; {MISSING}"));
+            plan
+        }
+        Ok(None) => unchanged(command[1..].to_vec(), why),
+        Err(also) => unchanged(command[1..].to_vec(), &format!("{why}; {also}")),
     }
 }
 
@@ -113,7 +164,7 @@ fn has_read_protocol(program: &Path) -> bool {
 }
 
 /// `None` if the command is no server. The error says why a server starts unchanged.
-fn prepare(command: &[OsString], requirements: &Requirements) -> Result<Option<Plan>, String> {
+fn prepare(command: &[OsString], requirements: &Requirements) -> Result<Option<Plan>, Refusal> {
     let Some((path, is_script)) = find::server(command, requirements.server.as_deref()) else {
         return Ok(None);
     };
@@ -121,15 +172,15 @@ fn prepare(command: &[OsString], requirements: &Requirements) -> Result<Option<P
     let image = match Image::open(&path) {
         Ok(image) => image,
         Err(_) if requirements.server.is_none() && !is_script => return Ok(None),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(error.to_string().into()),
     };
     let server = match image.recognise() {
         Recognition::Server(server) => server,
-        Recognition::Unknown(why) => return Err(format!("{name}: {why}")),
+        Recognition::Unknown(why) => return Err(Refusal::Door(format!("{name}: {why}"))),
         Recognition::Other if has_server_name(&path) => {
-            return Err(format!(
+            return Err(Refusal::Door(format!(
                 "{name} exports no Performance Schema: it was stripped, or built without"
-            ));
+            )));
         }
         Recognition::Other => return Ok(None),
     };
@@ -141,11 +192,14 @@ fn prepare(command: &[OsString], requirements: &Requirements) -> Result<Option<P
     if is_short_lived(&plan.arguments) {
         return Ok(Some(plan));
     }
+    if requirements.no_door {
+        return Err(Refusal::Door(format!("{name} runs with --no-door")));
+    }
     let users = tare_image::options::read_user_options(&path, &plan.arguments);
     if let Some(off) = users.off_switch() {
-        return Err(format!(
+        return Err(Refusal::Any(format!(
             "{name}: its options contain {off}, so it registers no instruments"
-        ));
+        )));
     }
     let library = find::library(&find::PSI, requirements.library.as_deref())?;
     let preload = inherited_preload_list(&library)?;
@@ -164,7 +218,7 @@ fn prepare(command: &[OsString], requirements: &Requirements) -> Result<Option<P
 
 /// Runs the library's own check inside the server's program: it examines everything that it would
 /// patch, and exits.
-fn check_library(program: &Path, preload: &OsString) -> Result<(), String> {
+fn check_library(program: &Path, preload: &OsString) -> Result<(), Refusal> {
     let name = program.display();
     let output = Command::new(program)
         // So that it exits if the library cannot be loaded.
@@ -177,12 +231,12 @@ fn check_library(program: &Path, preload: &OsString) -> Result<(), String> {
     let answer = String::from_utf8_lossy(&output.stdout);
     match answer.trim().split_once(' ') {
         Some(("served", _)) => Ok(()),
-        Some(("refused", why)) => Err(format!("{name}: {why}")),
-        _ => Err(format!(
+        Some(("refused", why)) => Err(Refusal::Door(format!("{name}: {why}"))),
+        _ => Err(Refusal::Any(format!(
             "{name} does not load {}: {}",
             preload.to_string_lossy(),
             String::from_utf8_lossy(&output.stderr).trim()
-        )),
+        ))),
     }
 }
 

@@ -40,7 +40,7 @@ fn compile_unknown_server(directory: &Directory) -> String {
 }
 
 #[test]
-fn an_unknown_server_starts_unchanged_with_a_message() {
+fn an_unknown_server_is_observed_from_outside_with_a_message() {
     let directory = Directory::new("stranger");
     let program = compile_unknown_server(&directory);
     let unchanged = "called 7\nchild has []\n";
@@ -55,7 +55,20 @@ fn an_unknown_server_starts_unchanged_with_a_message() {
         (Some(3), unchanged),
         "{done:?}"
     );
-    assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+    let lines: Vec<&str> = done.stderr.lines().collect();
+    assert_eq!(lines.len(), 3, "{done:?}");
+    assert!(
+        lines[0].contains("another version; its statements, ")
+            && lines[1].contains("mysqld: files, sockets, ")
+            && lines[2].contains("mysqld runs as process "),
+        "{done:?}"
+    );
+    // What would print its version and end gets no library.
+    let done = finish(directory.tare(["run", "--library"]).arg(library()).args([
+        "--",
+        &program,
+        "--version",
+    ]));
     assert!(
         done.stderr.contains("another version; it starts unchanged"),
         "{done:?}"

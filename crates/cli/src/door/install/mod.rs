@@ -147,7 +147,8 @@ impl Install {
             Recognition::Server(server) => {
                 let library = self.library(&find::PSI, &unit)?;
                 let preload = unit_preload_list(&library, unit.variable(PRELOAD))?;
-                check_library(&program, &OsString::from(&preload)).map_err(refused)?;
+                check_library(&program, &OsString::from(&preload))
+                    .map_err(|refusal| refused(refusal.why()))?;
                 let options = option_file::path(root)?;
                 // So that Tare's own options of an earlier install are not taken for the user's.
                 remove_file(&options)?;
