@@ -10,7 +10,7 @@ use crate::descriptors::Access;
 use crate::names::classes;
 use crate::session::{Address, Protocol, Session};
 use crate::tls::{self, Encryption};
-use crate::{http, memcache, postgres, resp};
+use crate::{http, memcache, mysql, postgres, resp};
 
 /// A connection whose commands are read.
 pub struct Client {
@@ -55,6 +55,7 @@ impl Client {
         let commands: Box<dyn Protocol> = match protocol {
             CommandProtocol::Redis => Box::new(resp::pipeline::Commands::new(place)),
             CommandProtocol::Http => Box::new(http::pipeline::Requests::new(place)),
+            CommandProtocol::Mysql => Box::new(mysql::pipeline::Connection::new(place)?),
             _ => Box::new(memcache::pipeline::Commands::new(place)),
         };
         let mut client = Self {

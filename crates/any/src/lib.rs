@@ -12,6 +12,7 @@
 //! | memcache | the protocols of memcached |
 //! | postgres | the protocol of PostgreSQL |
 //! | http | the protocol of nginx's clients |
+//! | mysql | the protocol of MySQL and MariaDB |
 //! | session | a client's session, and what is common to the protocols |
 //! | request, text | a request's arguments; as text, and normalised |
 //! | descriptors | what is open under each file descriptor |
@@ -57,6 +58,7 @@ mod hooks;
 mod http;
 mod imports;
 mod memcache;
+mod mysql;
 mod names;
 mod nginx;
 mod postgres;

@@ -11,7 +11,7 @@ use tare_image::{CommandProtocol, Linkage, PROGRAM_VARIABLE, engine_options, rep
 
 use crate::calls::run_unobserved;
 use crate::exports::exported;
-use crate::{backend, descriptors, http, memcache, names, nginx, postgres, resp};
+use crate::{backend, descriptors, http, memcache, mysql, names, nginx, postgres, resp};
 
 /// The longest part of a program's name in an instrument's.
 const MAX_NAME_BYTES: usize = 32;
@@ -116,6 +116,7 @@ fn start(name: &str) -> Result<(), StartError> {
             CommandProtocol::Memcached => memcache::commands::create(classes.program()),
             CommandProtocol::Postgres => postgres::commands::create(classes.program()),
             CommandProtocol::Http => http::methods::create(classes.program()),
+            CommandProtocol::Mysql => mysql::classes::create(),
         }
         let _ = PROTOCOL.set(protocol);
         if protocol == CommandProtocol::Http {
@@ -129,7 +130,7 @@ fn start(name: &str) -> Result<(), StartError> {
     Ok(())
 }
 
-/// The protocol of a program, by its name. Redis, PostgreSQL, nginx and their kin are recognised also by what
+/// The protocol of a program, by its name. Redis, PostgreSQL, nginx, MySQL and their kin are recognised also by what
 /// they export for their modules.
 fn protocol_of(name: &str) -> Option<CommandProtocol> {
     let is_redis = || {
@@ -137,10 +138,17 @@ fn protocol_of(name: &str) -> Option<CommandProtocol> {
             .iter()
             .all(|name| exported(name).is_some())
     };
+    // MySQL and MariaDB export these for their plugins.
+    let is_mysql = || {
+        [c"thd_get_thread_id", c"thd_in_lock_tables"]
+            .iter()
+            .all(|name| exported(name).is_some())
+    };
     tare_image::command_protocol(name)
         .or_else(|| is_redis().then_some(CommandProtocol::Redis))
         .or_else(|| backend::is_postgres().then_some(CommandProtocol::Postgres))
         .or_else(|| nginx::is_nginx().then_some(CommandProtocol::Http))
+        .or_else(|| is_mysql().then_some(CommandProtocol::Mysql))
 }
 
 /// The program's name as instruments have it: how it was called, without `-server`.

@@ -48,8 +48,8 @@ use crate::serve_options::sampling;
 /// A MySQL or MariaDB server (mysqld, mariadbd or mysqld_safe) gets Tare's engine in place of its
 /// own Performance Schema; the server itself is not changed. It is recognised by its program file,
 /// not by its name. Before your options, `tare run` adds options that turn its instruments on and
-/// size its own buffers to zero. A server that Tare does not know is recorded as any other program, and
-/// one line says why.
+/// size its own buffers to zero. A server that Tare does not know is recorded from outside, as other
+/// programs are, and one line says why.
 ///
 /// Of any other program that uses the GNU C library dynamically, files, sockets, polls, sleeps and
 /// threads are recorded, and of Redis, Valkey and memcached also their commands, of PostgreSQL its
@@ -65,7 +65,7 @@ pub struct Args {
     #[arg(long)]
     require: bool,
 
-    /// Record a MySQL or MariaDB server as any other program, without its statements and locks
+    /// Record a MySQL or MariaDB server from outside: statements, files and sockets, without stages and locks
     #[arg(long, conflicts_with = "require")]
     no_door: bool,
 

@@ -124,6 +124,8 @@ pub enum CommandProtocol {
     Postgres,
     /// HTTP, in nginx.
     Http,
+    /// Of MySQL and MariaDB.
+    Mysql,
 }
 
 impl CommandProtocol {
@@ -140,6 +142,7 @@ pub fn command_protocol(short_name: &str) -> Option<CommandProtocol> {
         "memcached" => Some(CommandProtocol::Memcached),
         "postgres" | "postmaster" => Some(CommandProtocol::Postgres),
         "nginx" | "angie" | "openresty" => Some(CommandProtocol::Http),
+        "mysqld" | "mariadbd" => Some(CommandProtocol::Mysql),
         _ => None,
     }
 }

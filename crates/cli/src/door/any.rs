@@ -1,5 +1,5 @@
 //! `tare run` of a program that is no MySQL or MariaDB server: libtare_any.so observes its calls of the C
-//! library, the commands of Redis, Valkey and memcached, and the statements of PostgreSQL.
+//! library, the commands of Redis, Valkey and memcached, and the statements of PostgreSQL, MySQL and MariaDB.
 
 use std::ffi::OsString;
 use std::fs::Metadata;
@@ -147,6 +147,9 @@ pub fn remark(path: &Path) -> String {
         ),
         Some(CommandProtocol::Http) => format!(
             "{name}: HTTP/1 requests with users and hosts, {CALLS} are recorded; not requests of HTTP/2 and HTTP/3, {unseen_tls}{UNSEEN} {OF_THREADS}"
+        ),
+        Some(CommandProtocol::Mysql) => format!(
+            "{name}: statements with users and databases, {CALLS} are recorded; not statements within stored programs, compressed connections, {unseen_tls}{UNSEEN}"
         ),
         None => format!("{name}: {CALLS} are recorded; not {UNSEEN} {OF_THREADS}"),
     }

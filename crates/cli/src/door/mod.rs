@@ -60,7 +60,7 @@ impl From<String> for Refusal {
 }
 
 /// What the door would add.
-const MISSING: &str = "its statements, stages, transactions, tables, locks, memory and asynchronous I/O are not recorded";
+const MISSING: &str = "its stages, transactions, tables, locks, memory, rows examined and asynchronous I/O are not recorded";
 
 /// How to start the command.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ mod hostile;
 mod live;
 mod locks;
 mod memcached;
+mod mysql;
 mod nginx;
 mod postgres;
 mod postgres_statements;
@@ -15,6 +16,8 @@ mod processes;
 mod programs;
 mod redis;
 mod server;
+#[path = "../support/servers.rs"]
+mod servers;
 #[path = "../support/mod.rs"]
 mod support;
 mod tls;
