@@ -95,7 +95,7 @@ impl Instance {
         self.begin::<false>(operation, Start::Now, Source::here())
     }
 
-    /// The same, for a host that passes the place in its source.
+    /// Begins an operation as [`wait`](Self::wait) does, for a host that passes the place in its source.
     #[inline]
     pub fn wait_at(&self, operation: Operation, source: Source) -> Wait {
         self.begin::<true>(operation, Start::Now, source)

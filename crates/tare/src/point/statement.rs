@@ -40,7 +40,8 @@ pub struct Statement {
     thread: PhantomData<*const ()>,
 }
 
-/// Begins a statement, of an abstract class (`statement/abstract/Query`) until its kind is known.
+/// Begins a statement. A host that does not know its kind yet begins it with an abstract class, and
+/// [refines](Statement::refine) it later.
 ///
 /// ```
 /// tare::classes! {
@@ -58,7 +59,7 @@ pub fn start(class: &Class) -> Statement {
     start_at(class, Source::here())
 }
 
-/// The same, for a host that passes the place in its source, now or [later](Statement::source).
+/// As [`start`], for a host that passes the place in its source, now or [later](Statement::source).
 #[inline(always)]
 pub fn start_at(class: &Class, source: Source) -> Statement {
     match local_of_statements() {
@@ -367,7 +368,7 @@ impl Statement {
         self.prepared_with_verb("", text, digest);
     }
 
-    /// The same, for a digest of [`Digest::with_verb`].
+    /// Sets its text and its digest as [`prepared`](Self::prepared) does, for a digest of [`Digest::with_verb`].
     #[cfg_attr(not(feature = "instrument"), inline)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn prepared_with_verb(&self, verb: &str, text: &str, digest: &Digest) {

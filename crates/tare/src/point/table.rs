@@ -122,7 +122,7 @@ impl Table {
         self.begin_io::<false>(operation, index, Start::Now, Source::here())
     }
 
-    /// The same, for a host that passes the place in its source.
+    /// As [`io`](Self::io) or [`lock`](Self::lock), for a host that passes the place in its source.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io_at(&self, operation: Operation, index: Option<usize>, source: Source) -> Wait {
@@ -145,7 +145,7 @@ impl Table {
         self.begin_lock::<false>(lock, Source::here())
     }
 
-    /// The same, for a host that passes the place in its source.
+    /// As [`io`](Self::io) or [`lock`](Self::lock), for a host that passes the place in its source.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock_at(&self, lock: TableLock, source: Source) -> Wait {

@@ -21,7 +21,7 @@ pub use crate::point::attributes::{
 /// Starts a thread of this class (`thread/...`), named after it.
 ///
 /// # Errors
-/// When the system can start no thread.
+/// The system cannot start a thread.
 pub fn spawn<F, T>(class: &'static Class, body: F) -> io::Result<JoinHandle<T>>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -34,19 +34,19 @@ where
     })
 }
 
-/// Gives the calling thread this class: for threads that the host started otherwise.
+/// Gives the calling thread this class, if [`spawn`] did not start it.
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn register(class: &'static Class) {
     hot::prepare(class, 0);
 }
 
-/// The same, for a thread that another one started; `parent` is the other's [`id`].
+/// Gives the calling thread this class. `parent` is the [`id`] of the thread that started it.
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn register_child(class: &'static Class, parent: u64) {
     hot::prepare(class, parent);
 }
 
-/// The thread's id in performance_schema, 0 when Tare does not record.
+/// Returns the calling thread's (or its session's) `THREAD_ID`; 0 = Tare does not record it.
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn id() -> u64 {
     local().map_or(0, |local| local.slot.thread_id.load(Ordering::Relaxed))
@@ -123,7 +123,7 @@ pub fn set_account(user: &str, host: &str) {
     }
 }
 
-/// `PROCESSLIST_ID`: the connection's number, as KILL takes it.
+/// Sets `PROCESSLIST_ID`, the connection's number, as KILL takes it.
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_processlist_id(id: u64) {
     if let Some(local) = local() {
@@ -131,7 +131,7 @@ pub fn set_processlist_id(id: u64) {
     }
 }
 
-/// The default schema; empty = none.
+/// Sets the default schema; empty = none.
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_db(name: &str) {
     if let Some(local) = local() {
@@ -183,7 +183,7 @@ pub fn set_info(text: &str) {
     }
 }
 
-/// How the client is connected.
+/// Sets how the client is connected.
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_connection_type(connection: ConnectionType) {
     if let Some(local) = local() {
@@ -256,7 +256,7 @@ pub(super) struct Session {
 unsafe impl Send for Session {}
 
 impl ThreadSession {
-    /// A new session. It gets a slot as soon as Tare records.
+    /// Creates a session. It is recorded as soon as Tare records.
     #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn new(class: &'static Class) -> Self {
         Self(Payload::new(|| {
@@ -319,7 +319,7 @@ impl ThreadSession {
             .map(|local| local.slot)
     }
 
-    /// Its thread's id in performance_schema, 0 = it has no slot.
+    /// Returns its `THREAD_ID`; 0 = it is not recorded.
     #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn id(&self) -> u64 {
         self.slot()

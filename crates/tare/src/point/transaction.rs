@@ -49,7 +49,7 @@ pub fn start(class: &Class, mode: Mode) -> Transaction {
     start_at(class, mode, Source::here())
 }
 
-/// The same, for a host that passes the place in its source, now or [later](Transaction::source).
+/// As [`start`], for a host that passes the place in its source, now or [later](Transaction::source).
 #[inline]
 pub fn start_at(class: &Class, mode: Mode, source: Source) -> Transaction {
     let local = local_of_transactions();

@@ -69,7 +69,7 @@ pub fn start(class: &Class, operation: Operation) -> Wait {
     start_at(class, operation, Source::here())
 }
 
-/// The same, for a host that passes the place in its source.
+/// As [`start`], for a host that passes the place in its source.
 #[inline(always)]
 pub fn start_at(class: &Class, operation: Operation, source: Source) -> Wait {
     start_on::<false>(class, operation, Start::Now, source, |_| (0, 0xff))

@@ -30,7 +30,7 @@ pub struct Mutex<T: ?Sized> {
 }
 
 impl<T> Mutex<T> {
-    /// A free mutex around `value`.
+    /// Creates a free mutex around `value`.
     pub const fn new(class: &'static Class, value: T) -> Self {
         Self {
             point: LockPoint::new(class),
@@ -38,7 +38,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The value. No other task can have the mutex.
+    /// Returns the value. The caller owns the mutex, so no other task holds it.
     pub fn into_inner(self) -> T {
         self.lock.into_inner()
     }
@@ -54,7 +54,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Takes the mutex if it is free.
     ///
     /// # Errors
-    /// It is not.
+    /// The mutex is held.
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         let guard = self.lock.try_lock()?;
         self.point.count_taken(Exclusive);
@@ -70,7 +70,7 @@ pub struct RwLock<T: ?Sized> {
 }
 
 impl<T> RwLock<T> {
-    /// A free lock around `value`.
+    /// Creates a free lock around `value`.
     pub const fn new(class: &'static Class, value: T) -> Self {
         Self {
             point: LockPoint::new(class),
@@ -78,7 +78,7 @@ impl<T> RwLock<T> {
         }
     }
 
-    /// The value. No other task can have the lock.
+    /// Returns the value. The caller owns the lock, so no other task holds it.
     pub fn into_inner(self) -> T {
         self.lock.into_inner()
     }
@@ -100,7 +100,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for reading if no task writes or waits to write.
     ///
     /// # Errors
-    /// One does.
+    /// A task writes, or waits to write.
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         let guard = self.lock.try_read()?;
         self.point.count_taken(Shared);
@@ -110,7 +110,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for writing if it is free.
     ///
     /// # Errors
-    /// It is not.
+    /// The lock is held.
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         let guard = self.lock.try_write()?;
         self.point.count_taken(Exclusive);
@@ -126,7 +126,7 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// A semaphore with this number of permits.
+    /// Creates a semaphore with this number of permits.
     pub const fn new(class: &'static Class, permits: usize) -> Self {
         Self {
             point: LockPoint::new(class),
@@ -159,7 +159,7 @@ impl Semaphore {
     /// Acquires a permit if one is free.
     ///
     /// # Errors
-    /// None is, or the semaphore was closed.
+    /// No permit is free, or the semaphore was closed.
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         let permit = self.semaphore.try_acquire()?;
         self.point.count_taken_as(Operation::Wait);
@@ -175,7 +175,7 @@ pub struct Notify {
 }
 
 impl Notify {
-    /// Without a notification.
+    /// Creates it without a notification.
     pub const fn new(class: &'static Class) -> Self {
         Self {
             point: LockPoint::new(class),

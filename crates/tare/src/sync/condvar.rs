@@ -8,7 +8,7 @@ use crate::class::Class;
 use crate::lock::futex;
 use crate::lock::mutex::RawMutex;
 
-/// Waits until another thread notifies it, instrumented under a class of kind Cond.
+/// A condition variable, instrumented under a class of kind Cond: a thread waits until another one notifies it.
 ///
 /// ```
 /// use tare::sync::{Condvar, Mutex};
@@ -47,7 +47,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// A condition variable without a waiter.
+    /// Creates a condition variable.
     pub const fn new(class: &'static Class) -> Self {
         Self {
             notifications: AtomicU32::new(0),
@@ -77,7 +77,7 @@ impl Condvar {
         self.wait_until_changed(guard, None);
     }
 
-    /// The same, for as long as `condition` holds.
+    /// Waits as [`Condvar::wait`] does, while `condition` holds.
     #[track_caller]
     pub fn wait_while<T: ?Sized>(
         &self,
@@ -89,7 +89,7 @@ impl Condvar {
         }
     }
 
-    /// The same, for at most `timeout`.
+    /// Waits as [`Condvar::wait`] does, for at most `timeout`.
     #[track_caller]
     pub fn wait_for<T: ?Sized>(
         &self,
@@ -105,7 +105,7 @@ impl Condvar {
         }
     }
 
-    /// The same, until `deadline`.
+    /// Waits as [`Condvar::wait`] does, until `deadline` at the latest.
     #[track_caller]
     pub fn wait_until<T: ?Sized>(
         &self,

@@ -26,20 +26,20 @@ pub type RawMutex<P = LockPoint> = mutex::RawMutex<P>;
 pub type RawRwLock<P = LockPoint> = rwlock::RawRwLock<P>;
 
 impl mutex::RawMutex<LockPoint> {
-    /// A free mutex.
+    /// Creates a free mutex.
     pub const fn new(class: &'static Class) -> Self {
         Self::with(LockPoint::new(class))
     }
 }
 
 impl rwlock::RawRwLock<LockPoint> {
-    /// A free lock.
+    /// Creates a free lock.
     pub const fn new(class: &'static Class) -> Self {
         Self::with(LockPoint::new(class))
     }
 }
 
-/// Mutual exclusion, instrumented under a class of kind Mutex.
+/// A mutex with parking_lot's interface, instrumented under a class of kind Mutex.
 ///
 /// ```
 /// tare::classes! { static LOCK_QUEUE: Mutex = "wait/synch/mutex/app/LOCK_queue"; }
@@ -55,12 +55,12 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
 impl<T> Mutex<T> {
-    /// A free mutex around `value`.
+    /// Creates a free mutex around `value`.
     pub const fn new(class: &'static Class, value: T) -> Self {
         Self(lock_api::Mutex::from_raw(RawMutex::new(class), value))
     }
 
-    /// The value. No other thread can have the mutex.
+    /// Returns the value. The caller owns the mutex, so no other thread holds it.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
@@ -82,8 +82,8 @@ impl<T: ?Sized> DerefMut for Mutex<T> {
     }
 }
 
-/// Many readers or one writer, instrumented under a class of kind RwLock. Writers go first: a
-/// reader that comes while a writer waits, waits too.
+/// A lock for many readers or one writer, with parking_lot's interface, instrumented under a class of kind RwLock.
+/// Writers go first: a reader that comes while a writer waits, waits too.
 #[derive(Debug)]
 pub struct RwLock<T: ?Sized>(lock_api::RwLock<RawRwLock, T>);
 
@@ -93,12 +93,12 @@ pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
 pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 
 impl<T> RwLock<T> {
-    /// A free lock around `value`.
+    /// Creates a free lock around `value`.
     pub const fn new(class: &'static Class, value: T) -> Self {
         Self(lock_api::RwLock::from_raw(RawRwLock::new(class), value))
     }
 
-    /// The value. No other thread can have the lock.
+    /// Returns the value. The caller owns the lock, so no other thread holds it.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }

@@ -10,25 +10,25 @@ use crate::point::{error, text};
 /// Methods that set one counter each, by `set`: those of statements, also of tasks.
 macro_rules! counter_setters {
     () => {
-        /// Rows sent to the client.
+        /// Sets the number of rows that the client got.
         #[inline]
         pub fn rows_sent(&self, rows: u64) {
             self.set(Counter::RowsSent, rows);
         }
 
-        /// Rows examined.
+        /// Sets the number of rows that were read.
         #[inline]
         pub fn rows_examined(&self, rows: u64) {
             self.set(Counter::RowsExamined, rows);
         }
 
-        /// Rows inserted, changed or deleted.
+        /// Sets the number of rows that were inserted, changed or deleted.
         #[inline]
         pub fn rows_affected(&self, rows: u64) {
             self.set(Counter::RowsAffected, rows);
         }
 
-        /// Number of warnings.
+        /// Sets the number of warnings.
         #[inline]
         pub fn warnings(&self, warnings: u64) {
             self.set(Counter::Warnings, warnings);
@@ -38,7 +38,7 @@ macro_rules! counter_setters {
 pub(crate) use counter_setters;
 
 impl Statement {
-    /// Sets a counter.
+    /// Sets a counter. [`Counter::LockTime`] is in ticks: [`lock_time_us`](Self::lock_time_us) takes microseconds.
     #[inline]
     pub fn set(&self, counter: Counter, value: u64) {
         self.change([(counter, value)], |_, n| n);
@@ -81,8 +81,7 @@ impl Statement {
 
     counter_setters!();
 
-    /// It ends without an SQLSTATE, as MySQL's statements that return rows do. Others that succeed have
-    /// 00000.
+    /// Removes its SQLSTATE: MySQL's statements that return rows have none. Others that succeed have 00000.
     #[inline]
     pub fn end_without_sqlstate(&self) {
         if let Some(running) = self.running.get()
@@ -93,14 +92,16 @@ impl Statement {
         }
     }
 
-    /// It failed: MySQL's error number, five characters of SQLSTATE, and the message.
+    /// Records that it failed, with MySQL's error number, SQLSTATE (five characters) and the message, and counts
+    /// the error.
     #[cold]
     pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {
         error::raised(errno);
         self.failed(errno, sqlstate, message);
     }
 
-    /// The same for a host that reports each error when it is raised.
+    /// Records that it failed, as [`error`](Self::error) does. For hosts that [count](crate::error::raised) each
+    /// error when it is raised.
     #[cold]
     pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
         self.set(Counter::Errors, 1);

@@ -468,7 +468,7 @@ impl Statement {
         self.digest_by_shape(shape, shape);
     }
 
-    /// The same. `text`: the statement, as the first sample of its digest.
+    /// Sets its digest as [`shape`](Self::shape) does. `text`: the statement, stored as the digest's first sample.
     #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn digest_by_shape(&self, shape: &str, text: &str) {
         if let Some((running, local)) = self.running() {
@@ -508,7 +508,7 @@ impl Statement {
 
     counter_setters!();
 
-    /// It failed: MySQL's error number, five characters of SQLSTATE, and the message.
+    /// Records that it failed, with MySQL's error number, SQLSTATE (five characters) and the message.
     #[cold]
     pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {
         error::raised(errno);
