@@ -15,16 +15,21 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 use servers::{Engine, Server, Version, run};
+use support::terminal::Terminal;
 use support::{Process, query_history, wait_for};
 
 /// The statement whose index is dropped.
 const SLOW: &str = "SELECT COUNT(*) FROM orders WHERE customer = 7 AND email <> 'topsecret' AND card <> 4111111111111111";
 
-fn record(server: &Server, history: &str, options: &[&str]) -> Process {
-    let target: [String; 2] = match server.engine {
+/// The options that name a server.
+fn target(server: &Server) -> [String; 2] {
+    match server.engine {
         Engine::Tare => ["--pid".into(), server.pid.to_string()],
         _ => ["--dsn".into(), "mysql.sock".into()],
-    };
+    }
+}
+
+fn record(server: &Server, history: &str, options: &[&str]) -> Process {
     let words = [
         "record",
         "--dir",
@@ -35,7 +40,10 @@ fn record(server: &Server, history: &str, options: &[&str]) -> Process {
         "20",
     ];
     let mut command = server.directory.tare(words);
-    command.args(target).args(options).stderr(Stdio::piped());
+    command
+        .args(target(server))
+        .args(options)
+        .stderr(Stdio::piped());
     Process::start(&mut command)
 }
 
@@ -117,6 +125,29 @@ fn row_of<'r>(rows: &'r [Value], begin: &str) -> Option<&'r Value> {
             .as_str()
             .is_some_and(|example| example.starts_with(begin))
     })
+}
+
+/// A key of `tare top` displays the plan of a statement: of the server now, and of its history.
+fn check_top(server: &Server) {
+    let history = ["--history", "history"].map(str::to_owned);
+    // Blanks that are there already are not sent again.
+    for (options, plan) in [
+        (target(server), ["full"].as_slice()),
+        (history, &["full", "changed;", "by_customer"]),
+    ] {
+        let mut command = server.directory.tare(["top", "-i", "0.5"]);
+        let mut terminal = Terminal::of(command.args(options));
+        terminal.wait_for_text("STATEMENT");
+        terminal.press("/customer\r");
+        terminal.wait_for_text("Esc:");
+        terminal.press("P");
+        terminal.wait_for_text("example:");
+        plan.iter().for_each(|text| terminal.wait_for_text(text));
+        terminal.press("\x1b");
+        terminal.wait_for_text("CALLS");
+        terminal.press("q");
+        assert!(terminal.running.wait().success());
+    }
 }
 
 const PLANS: &str = "SELECT * FROM plans ORDER BY sampled_at";
@@ -207,6 +238,7 @@ fn check_dropped_index(server: &Server, admin: &mut Conn) {
     assert_eq!(changed["digest"], first["digest"]);
     assert_ne!(changed["shape"], first["shape"]);
     assert_eq!(changed["full_scans"], "orders", "{changed}");
+    check_top(server);
     drop(load);
     recorder.signal("INT");
     assert!(recorder.wait().success());

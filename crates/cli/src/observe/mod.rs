@@ -96,6 +96,11 @@ impl ObservedServer {
         Ok(())
     }
 
+    /// What was opened.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
     /// A reader of row locks and transactions that the target's own tables do not have; `None` if there is no InnoDB.
     #[cfg(feature = "tools")]
     pub fn innodb(&self) -> Option<InnodbReader> {

@@ -1,5 +1,5 @@
-//! Plans of statements for `tare record`: EXPLAIN on a connection and a thread of their own. docs/plans.md describes
-//! them.
+//! Plans of statements: EXPLAIN on a connection of its own, and for `tare record` in a thread of its own.
+//! docs/plans.md describes them.
 
 mod check;
 mod due;
@@ -21,7 +21,7 @@ use crate::ps::process;
 use crate::sql::Target;
 pub use due::PlanMode;
 use due::{DigestKey, DueDigests};
-use read::{ExampleReader, Outcome};
+pub use read::{ExampleReader, Outcome, queries};
 
 /// No plan is requested while more sessions run a statement.
 const MAX_ACTIVE_SESSIONS: usize = 32;
@@ -48,6 +48,22 @@ struct Answer {
     message: Option<String>,
 }
 
+/// A reader of a target's plans; `None` if it is no MySQL or MariaDB.
+pub fn reader(
+    target: &Target,
+    observed: &ObservedServer,
+    segment: Option<Arc<Segment>>,
+) -> Option<ExampleReader> {
+    match (segment, observed.about.product) {
+        (Some(segment), _) => {
+            process::server_release(segment.pid())?;
+            Some(ExampleReader::of_segment(segment))
+        }
+        (None, Product::Tare) => None,
+        (None, _) => Some(ExampleReader::of_server(target.clone())),
+    }
+}
+
 /// Reads plans in a thread.
 pub struct PlanThread {
     due: DueDigests,
@@ -69,14 +85,7 @@ impl PlanThread {
         if mode == PlanMode::Off {
             return None;
         }
-        let reader = match (segment, observed.about.product) {
-            (Some(segment), _) => {
-                process::server_release(segment.pid())?;
-                ExampleReader::of_segment(segment)
-            }
-            (None, Product::Tare) => return None,
-            (None, _) => ExampleReader::of_server(target.clone()),
-        };
+        let reader = reader(target, observed, segment)?;
         // One request and one answer at a time.
         let (requests, taken) = sync_channel(1);
         let (given, answers) = sync_channel(1);
@@ -101,6 +110,10 @@ impl PlanThread {
         if !answer.is_explained {
             self.due.return_unexplained();
         }
+        let effect = match &answer.outcome {
+            Outcome::Plan(_) | Outcome::TimedOut(_) => "plans are not complete",
+            Outcome::NoText | Outcome::Unreachable => "plans are not recorded",
+        };
         match answer.outcome {
             Outcome::Plan(plan) => {
                 self.due.set_recorded(key, plan.problem.is_none());
@@ -118,6 +131,7 @@ impl PlanThread {
             }
         }
         let message = answer.message.into_iter();
+        let message = message.map(|why| format!("{effect}: {why}"));
         (reading.messages).extend(message.filter(|message| self.sent.insert(message.clone())));
     }
 }

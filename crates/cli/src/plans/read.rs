@@ -50,6 +50,17 @@ const SAMPLES: [(&str, &str, &str); 4] = [
     ("SQL_TEXT", "events_statements_current", "CURRENT_SCHEMA"),
 ];
 
+/// The beginnings of this module's queries of Performance Schema.
+pub fn queries() -> impl Iterator<Item = String> {
+    SAMPLES
+        .into_iter()
+        .map(|(column, table, _)| sample_query(column, table))
+}
+
+fn sample_query(column: &str, table: &str) -> String {
+    format!("SELECT {column} FROM performance_schema.{table} WHERE DIGEST = ")
+}
+
 const MAX_TEXT_BYTES: &str = "SELECT @@performance_schema_max_sql_text_length";
 
 const CONSUMERS: &str = "SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' \
@@ -117,17 +128,13 @@ impl ExampleReader {
         }
     }
 
-    /// Reads an example of a digest, and its plan if it may be explained. Also a sentence for the log.
+    /// Reads an example of a digest, and its plan if it may be explained. Also a reason why this and other digests have
+    /// no plan.
     pub fn read(&mut self, key: &DigestKey, reason: PlanReason) -> (Outcome, Option<String>) {
         self.is_explained = false;
         let example = match self.read_example(key) {
             Ok(example) => example,
-            Err(why) => {
-                return (
-                    Outcome::Unreachable,
-                    Some(format!("plans are not recorded: {why}")),
-                );
-            }
+            Err(why) => return (Outcome::Unreachable, Some(why)),
         };
         let Some(example) = example else {
             return (Outcome::NoText, self.explain_missing_text());
@@ -155,9 +162,7 @@ impl ExampleReader {
             }
             Err(PlanError::Lost) => (Outcome::Unreachable, None),
             Err(PlanError::Refused(why)) => {
-                let message = why
-                    .contains("GRANT")
-                    .then(|| format!("plans are not complete: {why}"));
+                let message = why.contains("GRANT").then(|| why.clone());
                 // The server's message may quote the statement.
                 let number = why.split(": ").next().unwrap_or_default();
                 let problem = match message {
@@ -190,8 +195,8 @@ impl ExampleReader {
                 ""
             };
             let query = format!(
-                "SELECT {column} FROM performance_schema.{table} WHERE DIGEST = {} AND {of_schema} \
-                 AND {column} IS NOT NULL {order} LIMIT 1",
+                "{}{} AND {of_schema} AND {column} IS NOT NULL {order} LIMIT 1",
+                sample_query(column, table),
                 sql_literal(digest)
             );
             match self.query_tables(&query) {
@@ -228,7 +233,7 @@ impl ExampleReader {
         let has_samples = !self.without.contains(SAMPLES[0].1);
         let on = self.query_tables(CONSUMERS).ok()?;
         (!has_samples && on.as_deref() == Some("0")).then(|| {
-            "plans are not recorded, because this server has texts of statements only while a consumer is on: UPDATE \
+            "this server has texts of statements only while a consumer is on: UPDATE \
              performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ('events_statements_current', \
              'events_statements_history_long')"
                 .to_owned()
@@ -319,6 +324,11 @@ impl ExampleReader {
                 Err(PlanError::Refused(why))
             }
         }
+    }
+
+    /// The connection on the server.
+    pub fn connection(&self) -> Option<u64> {
+        self.session.as_ref()?.connection.parse().ok()
     }
 
     /// Ends the session in the server, which would go on with a statement whose client has gone.

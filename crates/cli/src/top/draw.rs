@@ -53,6 +53,9 @@ pub fn draw(view: &mut View, frame: &mut Frame) {
     grid::rows(view, frame, body);
     frame.render_widget(Paragraph::new(notes), remarks);
     frame.render_widget(footer(view), keys);
+    if let Some(plan) = &view.plan {
+        plan.draw(frame, body);
+    }
     if view.help {
         help(frame, body);
     }
@@ -242,6 +245,9 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 fn footer(view: &View) -> Line<'static> {
     if let Some(kill) = &view.confirming {
         return Line::styled(kill.question(), view.theme.style(Level::Critical));
+    }
+    if view.plan.is_some() {
+        return Line::styled("Up, Down, PgUp, PgDn scroll  any other key goes back", DIM);
     }
     match (view.typing, view.filter.is_empty()) {
         (true, _) => Line::raw(format!("/{}_", view.filter)),

@@ -13,7 +13,7 @@ use super::view::View;
 const INTERVALS: [u64; 8] = [1, 2, 3, 5, 10, 20, 30, 60];
 
 /// The help of `?`.
-pub const HELP: [(&str, &str); 21] = [
+pub const HELP: [(&str, &str); 22] = [
     (
         "1 - 9, S, R, T, C, Tab",
         "page: S status of the server, R replication, T transactions, C connections",
@@ -22,6 +22,10 @@ pub const HELP: [(&str, &str); 21] = [
     (
         "Enter",
         "drill down: statement to its stages and waits, thread to its events, table to its indexes, ...",
+    ),
+    (
+        "P",
+        "the plan of the chosen statement: EXPLAIN of an example; of a history: the last plan that was recorded",
     ),
     ("Esc, Backspace", "back"),
     (
@@ -106,13 +110,8 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         view.notice = Some("nothing was killed".into());
         return Effect::None;
     }
-    if view.help {
-        view.help = false;
-        return if key.code == KeyCode::Char('q') {
-            Effect::Quit
-        } else {
-            Effect::None
-        };
+    if view.help || view.plan.is_some() {
+        return press_over_rows(view, key.code);
     }
     let open = |place: Option<super::source::Place>| {
         place.map_or(Effect::None, |place| Effect::Request(Request::Open(place)))
@@ -144,6 +143,7 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         KeyCode::Char('/') => view.typing = true,
         KeyCode::Char('K') => request_confirmation(view, KillScope::Statement),
         KeyCode::Char('X') => request_confirmation(view, KillScope::Connection),
+        KeyCode::Char('P') => return request_plan(view),
         KeyCode::Char('g') => view.has_sparks = !view.has_sparks,
         KeyCode::Char('i') => view.hides_idle = !view.hides_idle,
         KeyCode::Char('e') => return Effect::ExactWindow,
@@ -173,6 +173,33 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         _ => {}
     }
     Effect::None
+}
+
+/// Handles a key while the help or a plan is in place of the rows.
+fn press_over_rows(view: &mut View, code: KeyCode) -> Effect {
+    match (code, &mut view.plan) {
+        (KeyCode::Char('q'), _) => return Effect::Quit,
+        _ if view.help => view.help = false,
+        (KeyCode::Up | KeyCode::Char('k'), Some(plan)) => plan.scroll(-1),
+        (KeyCode::Down | KeyCode::Char('j'), Some(plan)) => plan.scroll(1),
+        (KeyCode::PageUp, Some(plan)) => plan.scroll(-20),
+        (KeyCode::PageDown, Some(plan)) => plan.scroll(20),
+        _ => view.plan = None,
+    }
+    Effect::None
+}
+
+fn request_plan(view: &mut View) -> Effect {
+    match view.chosen_statement() {
+        Ok(statement) => {
+            view.notice = Some("the plan is being read".to_owned());
+            Effect::Request(Request::Plan(statement))
+        }
+        Err(why) => {
+            view.notice = Some(why);
+            Effect::None
+        }
+    }
 }
 
 /// The page of a key.

@@ -17,6 +17,7 @@ mod load;
 mod mouse;
 mod own;
 mod pages;
+mod plan;
 mod poller;
 mod prepared;
 mod process_pages;

@@ -81,6 +81,7 @@ fn is_own(digest: &str) -> bool {
         queries.extend(super::states::queries().map(normalise));
         queries.extend(crate::observe::queries().map(normalise));
         queries.extend(crate::observe::innodb::queries().map(normalise));
+        queries.extend(crate::plans::queries().map(|sql| normalise(&sql)));
         // The digest ends with variables of the server's product.
         let opening = opening_statements(SessionKind::Tool).into_iter();
         queries.extend(opening.map(|sql| normalise(sql.split("/*").next().unwrap_or_default())));

@@ -70,6 +70,12 @@ impl<T: Fn(Update) -> bool> Poller<T> {
                     due = Instant::now();
                     continue;
                 }
+                Ok(Request::Plan(statement)) => {
+                    if !(self.send)(Update::Plan(sampler.plan(&statement))) {
+                        return;
+                    }
+                    continue;
+                }
                 Ok(request) => {
                     if let Request::Step(intervals) = request {
                         sampler.step(intervals);
@@ -156,6 +162,12 @@ impl<T: Fn(Update) -> bool> Poller<T> {
                         return false;
                     }
                 }
+                Ok(Request::Plan(statement)) => {
+                    let plan = statement.without_plan("the server is not there");
+                    if !(self.send)(Update::Plan(plan)) {
+                        return false;
+                    }
+                }
                 Ok(request) => self.handle(request),
                 Err(RecvTimeoutError::Timeout) => return true,
                 Err(RecvTimeoutError::Disconnected) => return false,
@@ -169,7 +181,7 @@ impl<T: Fn(Update) -> bool> Poller<T> {
             Request::Every(every) => self.every = every,
             Request::Pause(paused) => self.paused = paused,
             Request::Visible(is_visible) => self.is_visible = is_visible,
-            Request::Kill(_) | Request::Step(_) => {}
+            Request::Kill(_) | Request::Plan(_) | Request::Step(_) => {}
         }
     }
 }

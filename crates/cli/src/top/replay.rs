@@ -10,6 +10,7 @@ use super::average::AverageLoad;
 use super::blockers::{self, Blocked, Threads};
 use super::load::{Load, LoadCounters};
 use super::pages::{PAGES, THREADS_OF_SAMPLES};
+use super::plan::{Statement, StatementPlan};
 use super::sheet::{Measure, Sheet};
 use super::snapshot::{Snapshot, growth};
 use super::source::{Answer, HISTORY_ENDS, Place};
@@ -302,6 +303,13 @@ impl Replay {
             until_ms: Some(self.until),
             ..Answer::default()
         })
+    }
+
+    /// The last plan of a statement until the end of the current interval.
+    pub fn plan(&mut self, of: &Statement) -> StatementPlan {
+        self.set_range(i64::MIN, self.until);
+        of.recorded(&mut self.session)
+            .unwrap_or_else(|error| of.without_plan(&error.to_string()))
     }
 
     /// The load in the current interval.

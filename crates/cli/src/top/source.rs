@@ -9,6 +9,7 @@ use super::average::AverageLoad;
 use super::errors::Errors;
 use super::kill::Kill;
 use super::load::{Load, LoadReader};
+use super::plan::{Statement, StatementPlan};
 use super::processes::ProcessSampler;
 use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
@@ -20,6 +21,7 @@ use crate::observe::sampling::{self, Sampling};
 use crate::observe::server_status::StatusReader;
 use crate::observe::{ObservedServer, Product, QueryError};
 use crate::output::Cell;
+use crate::plans::ExampleReader;
 
 /// Finds executions of prepared statements without a digest, which MySQL before 9 counts only in
 /// prepared_statements_instances.
@@ -189,6 +191,15 @@ impl Source {
         }
     }
 
+    /// Reads the plan of a statement.
+    pub fn plan(&mut self, of: &Statement) -> StatementPlan {
+        match self {
+            Self::Live(sampler) => of.explain(&mut sampler.plans, &sampler.observed),
+            Self::Processes(_) => of.without_plan("a process has no statements"),
+            Self::Past(replay) => replay.plan(of),
+        }
+    }
+
     /// The processors of the machine that the server runs on, where that is this one.
     pub fn processors(&mut self) -> Option<f64> {
         match self {
@@ -236,6 +247,8 @@ pub struct Sampler {
     status: StatusReader,
     /// What sessions of a stock server do.
     states: States,
+    /// Plans, once one was requested.
+    plans: Option<ExampleReader>,
     /// Connections of other threads of this process.
     others: Others,
 }
@@ -254,6 +267,7 @@ impl Sampler {
             load: LoadReader::default(),
             status: StatusReader::default(),
             states: States::default(),
+            plans: None,
             others,
         }
     }
@@ -454,7 +468,8 @@ impl Sampler {
     /// This program's own connections.
     fn own_connections(&self) -> Vec<u64> {
         let innodb_connection = self.innodb.as_ref().and_then(InnodbReader::connection);
-        let mut own: Vec<u64> = innodb_connection.into_iter().collect();
+        let of_plans = self.plans.as_ref().and_then(ExampleReader::connection);
+        let mut own: Vec<u64> = innodb_connection.into_iter().chain(of_plans).collect();
         // Nothing else is sent to a segment's program.
         if !self.observed.about.is_segment {
             own.push(self.observed.about.connection_id);
@@ -531,6 +546,8 @@ pub enum Request {
     Step(i64),
     /// Execute a KILL.
     Kill(Kill),
+    /// Read the plan of a statement.
+    Plan(Statement),
 }
 
 /// An update for the screen.
@@ -548,6 +565,8 @@ pub enum Update {
     Load(Load),
     /// The outcome of a KILL.
     Done(String),
+    /// The plan of a statement.
+    Plan(StatementPlan),
 }
 
 /// The remark on the last interval of a history.

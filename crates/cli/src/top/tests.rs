@@ -461,3 +461,35 @@ fn estimates_are_marked_with_their_error() {
         assert!(text.contains(expected), "no {expected:?} in {lines:?}");
     }
 }
+
+#[test]
+fn a_plan_is_in_place_of_the_rows_until_a_key() {
+    let mut view = view();
+    let Effect::Request(Request::Plan(statement)) = key(&mut view, KeyCode::Char('P')) else {
+        panic!("no request");
+    };
+    // From the drill-down it is the same statement.
+    key(&mut view, KeyCode::Enter);
+    let again = key(&mut view, KeyCode::Char('P'));
+    assert!(matches!(again, Effect::Request(Request::Plan(again)) if again == statement));
+    key(&mut view, KeyCode::Esc);
+    view.apply(Update::Plan(
+        statement.without_plan("it locks the rows that it reads"),
+    ));
+    let lines = draw_text(&mut view, 80, 12);
+    let text = lines.join("\n");
+    assert!(
+        text.contains("plan of SELECT `a`\nit locks the rows"),
+        "{text}"
+    );
+    key(&mut view, KeyCode::Down);
+    let text = draw_text(&mut view, 80, 12).join("\n");
+    assert!(!text.contains("plan of"), "{text}");
+    assert!(text.contains("it locks the rows"), "{text}");
+    key(&mut view, KeyCode::Char('x'));
+    assert!(view.plan.is_none());
+    // Another page has no statement.
+    let mut waits = view_of(&PAGES[1]);
+    assert!(matches!(key(&mut waits, KeyCode::Char('P')), Effect::None));
+    assert!(waits.notice.is_some_and(|why| why.contains("page 1")));
+}

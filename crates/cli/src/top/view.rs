@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use super::drills::EXECUTIONS;
 use super::kill::Kill;
 use super::load::LoadHistory;
 use super::mouse::ClickAreas;
 use super::pages::pages_with;
+use super::plan::{Statement, StatementPlan};
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Figure, Key, Row};
 use super::source::{Answer, Place, Update};
@@ -41,6 +43,8 @@ pub struct View {
     pub hides_idle: bool,
     /// The keys are explained.
     pub help: bool,
+    /// The plan of a statement, in place of the rows.
+    pub plan: Option<StatementPlan>,
     /// The last answer.
     answer: Option<Answer>,
     /// Why there is no answer.
@@ -88,6 +92,7 @@ impl View {
             typing: false,
             hides_idle: false,
             help: false,
+            plan: None,
             answered: Instant::now(),
             answer: None,
             error_text: None,
@@ -240,23 +245,16 @@ impl View {
         let place = self.place();
         let title = match place.sheet.drill {
             // The statement's text; others are titled by their keys.
-            Drill::Executions => place
-                .sheet
-                .columns
+            Drill::Executions => row_text(place.sheet, row),
+            _ => row
+                .key
                 .iter()
-                .zip(&row.figures)
-                .next_back()
-                .map(|(column, figure)| figure.text(column.kind)),
-            _ => Some(
-                row.key
-                    .iter()
-                    .flatten()
-                    .cloned()
-                    .collect::<Vec<_>>()
-                    .join("."),
-            ),
+                .flatten()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join("."),
         };
-        let below = place.below(row, title.unwrap_or_default())?;
+        let below = place.below(row, title)?;
         self.path.push(below);
         Some(self.reset_rows())
     }
@@ -267,6 +265,22 @@ impl View {
             self.path.pop();
             self.reset_rows()
         })
+    }
+
+    /// The statement of the chosen row, or the one that was drilled down from. The error is a sentence.
+    pub fn chosen_statement(&self) -> Result<Statement, String> {
+        let place = self.place();
+        if std::ptr::eq(place.sheet, &raw const EXECUTIONS) {
+            return Statement::new(&place.keys, place.title.clone());
+        }
+        if !matches!(place.sheet.drill, Drill::Executions) {
+            return Err("no statement is chosen: choose a row of page 1, statements".to_owned());
+        }
+        let rows = self.rows();
+        let row = rows
+            .get(self.chosen(&rows))
+            .ok_or("no statement is chosen")?;
+        Statement::new(&row.key, row_text(place.sheet, row))
     }
 
     fn reset_rows(&mut self) -> Place {
@@ -300,6 +314,10 @@ impl View {
             Update::Lost(why) => self.error_text = Some(format!("waiting for the server: {why}")),
             Update::Load(load) => self.load.push(load),
             Update::Done(what) => self.notice = Some(what),
+            Update::Plan(plan) => {
+                self.notice = None;
+                self.plan = Some(plan);
+            }
             Update::Back(headline, processors) => {
                 self.headline = headline;
                 self.processors = processors;
@@ -312,6 +330,14 @@ impl View {
 
 /// How much later than expected an answer may come before the screen says so.
 const ANSWER_DELAY: Duration = Duration::from_secs(3);
+
+/// The text in the last column.
+fn row_text(sheet: &Sheet, row: &Row) -> String {
+    let mut columns = sheet.columns.iter().zip(&row.figures);
+    let last = columns.next_back();
+    last.map(|(column, figure)| figure.text(column.kind))
+        .unwrap_or_default()
+}
 
 /// Whether a row is of a session that runs nothing, or of a thread of the server, blocks nobody, and has no open
 /// transaction.
