@@ -52,8 +52,8 @@ use crate::serve_options::sampling;
 /// programs are, and one line says why.
 ///
 /// Of any other program that uses the GNU C library dynamically, files, sockets, polls, sleeps and
-/// threads are recorded, and of Redis, Valkey and memcached also their commands, of PostgreSQL its
-/// statements. One line says what is recorded.
+/// threads are recorded, and the commands of Redis, Valkey and memcached, the statements of PostgreSQL,
+/// MySQL and MariaDB, and the requests of nginx (docs/anyserver.md). One line says what is recorded.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
