@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use engine::Operation;
 use libc::{iovec, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t, timespec};
 
+use super::open::record_received;
 use super::{Running, hooks, moved_bytes};
 use crate::descriptors::Access;
 
@@ -100,7 +101,11 @@ fn with_messages(
 
 /// Runs a call that moves no bytes of the program's memory.
 #[inline(always)]
-fn without_buffer<T>(descriptor: c_int, operation: Operation, call: impl FnOnce() -> T) -> T {
+pub(super) fn without_buffer<T>(
+    descriptor: c_int,
+    operation: Operation,
+    call: impl FnOnce() -> T,
+) -> T {
     let running = Running::begin(descriptor, Access::Other(operation));
     let result = call();
     running.end(None, |_| {});
@@ -143,12 +148,26 @@ hooks! {
         |call| with_buffer(fd, In, next_bytes(buffer, flags), call)
     }
     fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-        |call| with_message(fd, In, next_bytes(message.cast(), flags).cast(), call)
+        |call| {
+            let result = with_message(fd, In, next_bytes(message.cast(), flags).cast(), call);
+            if result >= 0 {
+                // SAFETY: rule 3 (the call has filled it).
+                unsafe { record_received(message) };
+            }
+            result
+        }
     }
     fn recvmmsg(
         fd: c_int, messages: *mut mmsghdr, count: u32, flags: c_int, timeout: *mut timespec
     ) -> c_int {
-        |call| with_messages(fd, In, messages, call)
+        |call| {
+            let result = with_messages(fd, In, messages, call);
+            for at in 0..usize::try_from(result).unwrap_or(0) {
+                // SAFETY: rule 3 (the call has filled as many).
+                unsafe { record_received(&raw const (*messages.add(at)).msg_hdr) };
+            }
+            result
+        }
     }
     fn readv(fd: c_int, vector: *const iovec, count: c_int) -> ssize_t {
         |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
@@ -196,6 +215,17 @@ hooks! {
     fn sendfile, sendfile64(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
         |call| send_file(to, call)
     }
+    fn copy_file_range(
+        from: c_int, from_at: *mut off_t, to: c_int, to_at: *mut off_t, count: size_t, flags: u32
+    ) -> ssize_t {
+        |call| send_file(to, call)
+    }
+    fn splice(
+        from: c_int, from_at: *mut off_t, to: c_int, to_at: *mut off_t, count: size_t, flags: u32
+    ) -> ssize_t {
+        // One of them is a pipe, which is not recorded.
+        |call| send_file(to, || receive_file(from, call))
+    }
     fn fsync, fdatasync(fd: c_int) -> c_int {
         |call| without_buffer(fd, Operation::Sync, call)
     }
@@ -223,6 +253,9 @@ hooks! {
     fn flock(fd: c_int, operation: c_int) -> c_int {
         |call| without_buffer(fd, Operation::FileLock, call)
     }
+    fn lockf, lockf64(fd: c_int, command: c_int, size: off_t) -> c_int {
+        |call| without_buffer(fd, Operation::FileLock, call)
+    }
     fn shutdown(fd: c_int, how: c_int) -> c_int {
         |call| without_buffer(fd, Operation::Shutdown, call)
     }
@@ -245,5 +278,19 @@ fn send_file(to: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let result = call();
     let bytes = moved_bytes(result);
     running.end(bytes, |client| client.send_unseen(bytes.unwrap_or(0)));
+    result
+}
+
+/// Runs a call that receives into a file or a pipe, whose bytes nobody sees.
+#[inline(always)]
+fn receive_file(from: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
+    let running = Running::begin(from, In);
+    let result = call();
+    let bytes = moved_bytes(result);
+    running.end(bytes, |client| {
+        if bytes != Some(0) {
+            client.lose_track();
+        }
+    });
     result
 }

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use engine::wait::{self, Wait};
 use engine::{Class, Operation, file};
-use libc::{DIR, mode_t};
+use libc::{DIR, mode_t, msghdr};
 
 use super::hooks;
+use super::io::without_buffer;
 use crate::calls::observe;
 use crate::descriptors::{self, Access, Object};
 use crate::names::classes;
@@ -106,6 +107,42 @@ fn duplicate(call: impl FnOnce() -> c_int) -> c_int {
     let descriptor = call();
     record(descriptor, None);
     descriptor
+}
+
+/// Records the files whose descriptors have come with a message.
+///
+/// # Safety
+/// A call has filled the message.
+#[inline(always)]
+pub(super) unsafe fn record_received(message: *const msghdr) {
+    // SAFETY: the caller's promise.
+    if unsafe { (*message).msg_controllen } != 0 {
+        // SAFETY: as above.
+        unsafe { record_descriptors(message) };
+    }
+}
+
+/// The same, of a message with control data.
+///
+/// # Safety
+/// As [`record_received`].
+#[cold]
+#[inline(never)]
+unsafe fn record_descriptors(message: *const msghdr) {
+    // SAFETY: control data that the kernel has written: each header has the length of its data.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(message);
+        while let Some(control) = header.as_ref() {
+            if (control.cmsg_level, control.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+                let bytes = control.cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
+                let descriptors = libc::CMSG_DATA(header).cast::<c_int>();
+                for at in 0..bytes / size_of::<c_int>() {
+                    record(descriptors.add(at).read_unaligned(), None);
+                }
+            }
+            header = libc::CMSG_NXTHDR(message, header);
+        }
+    }
 }
 
 /// Runs a call that returns a descriptor of something that is not recorded.
@@ -239,6 +276,10 @@ hooks! {
     fn creat, creat64(path: *const c_char, mode: mode_t) -> c_int { |call| open_file(path, call) }
     fn mkstemp, mkstemp64(template: *mut c_char) -> c_int { |call| open_file(template, call) }
     fn mkostemp, mkostemp64(template: *mut c_char, flags: c_int) -> c_int { |call| open_file(template, call) }
+    fn mkstemps, mkstemps64(template: *mut c_char, suffix: c_int) -> c_int { |call| open_file(template, call) }
+    fn mkostemps, mkostemps64(template: *mut c_char, suffix: c_int, flags: c_int) -> c_int {
+        |call| open_file(template, call)
+    }
     fn fopen, fopen64(
         path: *const c_char, mode: *const c_char
     ) -> Stream { |call| open_stream(path, call) }
@@ -254,6 +295,9 @@ hooks! {
     fn fcntl, fcntl64(fd: c_int, command: c_int; argument: *mut c_void) -> c_int {
         |call| match command {
             libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => duplicate(call),
+            libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => {
+                without_buffer(fd, Operation::FileLock, call)
+            }
             _ => call(),
         }
     }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -113,6 +114,81 @@ static void serve(void) {
     CHECK(writev(server, reply, 3) == 7);
     CHECK(read(client, bytes, sizeof bytes) == 7 && memcmp(bytes, "+PONG\r\n", 7) == 0);
     CHECK(close(client) == 0 && close(server) == 0 && close(listener) == 0);
+}
+
+static int connect_to(int *client) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "moved.socket"};
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    *client = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 1) == 0);
+    CHECK(connect(*client, (struct sockaddr *)&address, sizeof address) == 0);
+    int server = accept(listener, NULL, NULL);
+    CHECK(server >= 0 && close(listener) == 0);
+    return server;
+}
+
+/* Calls that move bytes within the kernel. */
+static void move_bytes(void) {
+    int from = open_new("from.data"), to = open_new("copied.data"), both[2], client;
+    char bytes[64];
+    write_bytes(from, 7);
+    CHECK(lseek(from, 0, SEEK_SET) == 0);
+    CHECK(copy_file_range(from, NULL, to, NULL, 7, 0) == 7);
+    CHECK(pipe(both) == 0);
+    /* From here on nobody sees what the connection sends: the PING ends, and the second one is not counted. */
+    int server = connect_to(&client);
+    CHECK(send(client, "PING\r\n", 6, 0) == 6 && read(server, bytes, sizeof bytes) == 6);
+    CHECK(write(both[1], "+PONG\r\n", 7) == 7);
+    CHECK(splice(both[0], NULL, server, NULL, 7, 0) == 7);
+    CHECK(read(client, bytes, sizeof bytes) == 7 && memcmp(bytes, "+PONG\r\n", 7) == 0);
+    CHECK(send(client, "PING\r\n", 6, 0) == 6 && read(server, bytes, sizeof bytes) == 6);
+    CHECK(write(server, "+PONG\r\n", 7) == 7);
+    CHECK(close(client) == 0 && close(server) == 0 && unlink("moved.socket") == 0);
+    /* Nor what it receives. */
+    server = connect_to(&client);
+    CHECK(send(client, "PING\r\n", 6, 0) == 6);
+    CHECK(splice(server, NULL, both[1], NULL, 3, 0) == 3 && read(both[0], bytes, 3) == 3);
+    CHECK(read(server, bytes, sizeof bytes) == 3 && memcmp(bytes, "G\r\n", 3) == 0);
+    CHECK(close(client) == 0 && close(server) == 0 && unlink("moved.socket") == 0);
+    CHECK(close(both[0]) == 0 && close(both[1]) == 0 && close(from) == 0 && close(to) == 0);
+}
+
+/* The descriptor of a file comes with a message. */
+static void send_descriptor(void) {
+    int both[2], file = open_new("sent.data"), received;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof file)];
+    } control = {.header = {CMSG_LEN(sizeof file), SOL_SOCKET, SCM_RIGHTS}};
+    char byte = 'x';
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, both) == 0);
+    for (int i = 0; i < 2; i++) {
+        memcpy(CMSG_DATA(&control.header), i == 0 ? &file : &both[0], sizeof file);
+        message.msg_controllen = sizeof control;
+        CHECK(sendmsg(both[0], &message, 0) == 1);
+        struct mmsghdr messages = {.msg_hdr = message};
+        CHECK((i == 0 ? recvmsg(both[1], &message, 0) : recvmmsg(both[1], &messages, 1, 0, NULL)) == 1);
+        memcpy(&received, CMSG_DATA(&control.header), sizeof received);
+        write_bytes(received, 5);
+        CHECK(close(received) == 0);
+    }
+    CHECK(close(file) == 0 && close(both[0]) == 0 && close(both[1]) == 0);
+}
+
+static void lock_file(void) {
+    int fd = open_new("locked.data");
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    CHECK(fcntl(fd, F_SETLK, &lock) == 0 && fcntl(fd, F_GETLK, &lock) == 0);
+    CHECK(lockf(fd, F_ULOCK, 0) == 0 && flock(fd, LOCK_EX) == 0);
+    CHECK(close(fd) == 0);
+    char name[] = "XXXXXX.temporary";
+    fd = mkstemps(name, 10);
+    CHECK(fd >= 0);
+    write_bytes(fd, 8);
+    CHECK(close(fd) == 0);
 }
 
 static void check_errno(void) {
@@ -233,6 +309,9 @@ int main(void) {
     copy_descriptors();
     start_processes();
     serve();
+    move_bytes();
+    send_descriptor();
+    lock_file();
     check_errno();
     interrupt();
     cancel_in_handlers();

@@ -37,17 +37,23 @@ fn descriptors_processes_threads_and_signals_do_not_mix() {
             .contains("not commands within scripts, TLS, "),
         "{finished:?}"
     );
-    let sql = "SELECT SUBSTRING_INDEX(FILE_NAME, '/', -1) AS name, SUM_NUMBER_OF_BYTES_WRITE AS n \
+    let sql = "SELECT IF(FILE_NAME LIKE '%.temporary', 'temporary', SUBSTRING_INDEX(FILE_NAME, '/', -1)) AS name, \
+               SUM_NUMBER_OF_BYTES_WRITE AS n \
                FROM performance_schema.file_summary_by_instance \
-               WHERE FILE_NAME LIKE '%.data' AND FILE_NAME NOT LIKE '%/signal.data' OR FILE_NAME LIKE '%/parent.log'";
+               WHERE FILE_NAME LIKE '%.data' AND FILE_NAME NOT LIKE '%/signal.data' OR FILE_NAME LIKE '%/parent.log' OR FILE_NAME LIKE '%.temporary'";
     let expected = [
         ("again.data", 6),
+        ("copied.data", 7),
         ("errno.data", 1),
+        ("from.data", 7),
+        ("locked.data", 0),
         ("one.data", 21),
         ("other.data", 0),
         ("parent.log", 7),
         ("seek.data", 0),
+        ("sent.data", 5),
         ("stream.data", 0),
+        ("temporary", 8),
     ];
     let expected = expected.map(|(name, bytes)| (name.to_owned(), bytes));
     let segment = ["--segment", "segment"];
@@ -57,8 +63,12 @@ fn descriptors_processes_threads_and_signals_do_not_mix() {
     );
     let sql = "SELECT EVENT_NAME AS name, COUNT_STAR AS n \
                FROM performance_schema.events_statements_summary_global_by_event_name WHERE COUNT_STAR > 0";
-    let expected = BTreeMap::from([("statement/redis/ping".to_owned(), 1)]);
+    let expected = BTreeMap::from([("statement/redis/ping".to_owned(), 2)]);
     assert_eq!(statements(&rows(&directory, &segment, sql)), expected);
+    // Each kind of lock, the open and the close.
+    let sql = "SELECT COUNT_MISC AS n FROM performance_schema.file_summary_by_instance \
+               WHERE FILE_NAME LIKE '%/locked.data'";
+    assert_eq!(number(&rows(&directory, &segment, sql)[0]), 5);
 }
 
 #[test]
