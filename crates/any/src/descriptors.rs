@@ -4,6 +4,7 @@
 //! not recorded.
 
 use std::ffi::c_int;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +12,7 @@ use engine::wait::Wait;
 use engine::{Operation, file, socket};
 
 use crate::backend;
+use crate::calls::is_observing;
 use crate::client::Client;
 
 /// Descriptors from this number on are not recorded.
@@ -37,8 +39,13 @@ static TABLE: [AtomicPtr<Descriptor>; MAX_DESCRIPTORS] =
 /// The process whose descriptors these are.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
-/// From now on the table is that of the calling process, and then of a child in which Tare continues.
-pub fn claim() {
+/// The descriptor of Tare's own, by which other processes find the segment; -1 = there is none.
+static OWN: AtomicI32 = AtomicI32::new(-1);
+
+/// From now on the table is that of the calling process, and then of a child in which Tare continues. `own`: the
+/// descriptor of Tare's own.
+pub fn claim(own: c_int) {
+    OWN.store(own, Ordering::Relaxed);
     extern "C" fn set_process() {
         // SAFETY: getpid has no preconditions.
         PROCESS.store(unsafe { libc::getpid() }, Ordering::Relaxed);
@@ -53,6 +60,26 @@ pub fn claim() {
 fn is_claimed() -> bool {
     // SAFETY: getpid has no preconditions.
     PROCESS.load(Ordering::Relaxed) == unsafe { libc::getpid() }
+}
+
+/// Whether a descriptor is Tare's own, and the program closes it because it closes all.
+#[inline(always)]
+pub fn is_own(descriptor: c_int) -> bool {
+    descriptor == OWN.load(Ordering::Relaxed) && is_observing()
+}
+
+/// Tare's own descriptor, if it is one of these and the program closes it.
+pub fn own_among(numbers: RangeInclusive<u32>) -> Option<u32> {
+    let own = OWN.load(Ordering::Relaxed);
+    let number = u32::try_from(own).ok().filter(|_| is_own(own))?;
+    numbers.contains(&number).then_some(number)
+}
+
+/// The program has replaced a descriptor.
+pub fn replace(descriptor: c_int) {
+    if descriptor == OWN.load(Ordering::Relaxed) && is_claimed() {
+        OWN.store(-1, Ordering::Relaxed);
+    }
 }
 
 /// A read or a write, or another operation.

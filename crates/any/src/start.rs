@@ -93,7 +93,7 @@ fn start(name: &str) -> Result<(), StartError> {
     engine::Source::only_in_c();
     engine::start(config)?;
     RECORDS_LOCKS.store(locks, Ordering::Relaxed);
-    descriptors::claim();
+    descriptors::claim(engine::own_descriptor());
     let is_postgres = backend::is_postgres();
     let kinds = is_postgres.then_some((backend::KINDS, backend::kind_of as fn(&str) -> _));
     let classes = names::create(name, kinds);

@@ -109,7 +109,7 @@ pub use engine::settings::watch_settings;
 pub use engine::{descriptor, failed_starts, follow_forks, is_running, start, stop};
 #[cfg(feature = "door")]
 #[doc(hidden)]
-pub use engine::{row_locks, settings};
+pub use engine::{own_descriptor, row_locks, settings};
 pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "door")]
 #[doc(hidden)]

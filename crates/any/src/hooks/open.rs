@@ -15,6 +15,7 @@ use super::io::without_buffer;
 use crate::calls::observe;
 use crate::descriptors::{self, Access, Object};
 use crate::names::classes;
+use crate::real::real;
 
 /// A stream of the C library, or NULL.
 type Stream = *mut libc::FILE;
@@ -106,6 +107,14 @@ fn record(descriptor: c_int, begun: Opening) {
 fn duplicate(call: impl FnOnce() -> c_int) -> c_int {
     let descriptor = call();
     record(descriptor, None);
+    descriptor
+}
+
+/// The same, if the descriptor may have had another meaning.
+#[inline(always)]
+fn replace(call: impl FnOnce() -> c_int) -> c_int {
+    let descriptor = duplicate(call);
+    descriptors::replace(descriptor);
     descriptor
 }
 
@@ -289,9 +298,9 @@ hooks! {
     fn dup(fd: c_int) -> c_int { |call| duplicate(call) }
     fn dup2(fd: c_int, to: c_int) -> c_int {
         // To itself it changes nothing.
-        |call| if fd == to { call() } else { duplicate(call) }
+        |call| if fd == to { call() } else { replace(call) }
     }
-    fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int { |call| duplicate(call) }
+    fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int { |call| replace(call) }
     fn fcntl, fcntl64(fd: c_int, command: c_int; argument: *mut c_void) -> c_int {
         |call| match command {
             libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => duplicate(call),
@@ -301,7 +310,12 @@ hooks! {
             _ => call(),
         }
     }
-    fn close(fd: c_int) -> c_int { |call| close_with(fd, call) }
+    fn close(fd: c_int) -> c_int {
+        |call| match descriptors::is_own(fd) {
+            false => close_with(fd, call),
+            true => 0,
+        }
+    }
     fn fclose(stream: Stream) -> c_int { |call| close_with(descriptor_of(stream), call) }
     fn closedir(stream: *mut DIR) -> c_int {
         // SAFETY: rule 2 (an open stream).
@@ -310,16 +324,29 @@ hooks! {
     fn close_range(first: u32, last: u32, flags: c_int) -> c_int {
         |call| {
             // CLOSE_RANGE_CLOEXEC closes none.
-            if flags & 4 == 0 {
-                forget_range(first, last);
+            if flags & 4 != 0 {
+                return call();
             }
-            call()
+            forget_range(first, last);
+            match descriptors::own_among(first..=last) {
+                None => call(),
+                Some(own) => close_around(own, first, last, flags),
+            }
         }
     }
     fn closefrom(first: c_int) -> () {
         |call| {
-            forget_range(first.max(0) as u32, u32::MAX);
-            call()
+            let first = first.max(0) as u32;
+            forget_range(first, u32::MAX);
+            match descriptors::own_among(first..=u32::MAX) {
+                None => call(),
+                Some(own) => {
+                    // Before Linux 5.9 there is no such call.
+                    if close_around(own, first, u32::MAX, 0) != 0 {
+                        close_each(own, first);
+                    }
+                }
+            }
         }
     }
     fn unlink, remove(path: *const c_char) -> c_int {
@@ -358,6 +385,38 @@ hooks! {
     fn socketpair(
         domain: c_int, kind: c_int, protocol: c_int, both: *mut c_int
     ) -> c_int { |call| open_pair(both, call) }
+}
+
+/// Closes these descriptors but one, and returns what close_range returns.
+fn close_around(own: u32, first: u32, last: u32, flags: c_int) -> c_int {
+    let close_range = real!(close_range: unsafe extern "C-unwind" fn(u32, u32, c_int) -> c_int);
+    let parts = [
+        own.checked_sub(1)
+            .filter(|&end| first <= end)
+            .map(|end| (first, end)),
+        (own < last).then(|| (own + 1, last)),
+    ];
+    for (first, last) in parts.into_iter().flatten() {
+        // SAFETY: rule 2 (the program closes them).
+        let result = unsafe { close_range(first, last, flags) };
+        if result != 0 {
+            return result;
+        }
+    }
+    0
+}
+
+/// Closes all descriptors from this one on but one.
+fn close_each(own: u32, first: u32) {
+    let close = real!(close: unsafe extern "C-unwind" fn(c_int) -> c_int);
+    // SAFETY: the call only returns a limit.
+    let limit = unsafe { libc::sysconf(libc::_SC_OPEN_MAX) };
+    for number in first..u32::try_from(limit).unwrap_or(first) {
+        if number != own {
+            // SAFETY: rule 2 (the program closes it).
+            unsafe { close(number as c_int) };
+        }
+    }
 }
 
 /// Runs a call that opens two descriptors of something that is not recorded.

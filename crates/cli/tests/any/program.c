@@ -303,7 +303,53 @@ static void cancel_in_handlers(void) {
     CHECK(close(fd) == 0);
 }
 
-int main(void) {
+/* How many descriptors of the segment are open. */
+static int count_segments(const char *segment) {
+    char path[64], target[4096];
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(path, target, sizeof target);
+        size_t end = strlen(segment);
+        count += length > (ssize_t)end && memcmp(target + length - end, segment, end) == 0;
+    }
+    return count;
+}
+
+/* Daemons close all descriptors. The segment's is none of the program's. */
+static void close_descriptors(const char *segment) {
+    int expected = count_segments(segment);
+    for (int way = 0; way < 4; way++) {
+        int first = open_new("closed.data"), high = dup2(first, 600);
+        CHECK(first >= 3 && high == 600);
+        for (int fd = 3; way == 0 && fd < 1024; fd++) {
+            close(fd);
+        }
+        if (way == 1) {
+            CHECK(close_range(3, ~0U, 0) == 0);
+        } else if (way == 2) {
+            closefrom(3);
+        } else if (way == 3) {
+            CHECK(close_range(3, 500, 0) == 0 && close_range(500, 700, 0) == 0);
+        }
+        CHECK(fcntl(first, F_GETFD) == -1 && fcntl(high, F_GETFD) == -1);
+        CHECK(open_new("closed.data") == 3);
+        write_bytes(3, 9);
+        CHECK(close(3) == 0 && count_segments(segment) == expected);
+    }
+    /* If the program takes its number, that is the program's. */
+    int null = open("/dev/null", O_WRONLY);
+    for (int fd = 100; fd < 300; fd++) {
+        CHECK(dup2(null, fd) == fd);
+    }
+    CHECK(count_segments(segment) == 0);
+    for (int fd = 100; fd < 300; fd++) {
+        CHECK(close(fd) == 0 && fcntl(fd, F_GETFD) == -1);
+    }
+    CHECK(close(null) == 0);
+}
+
+int main(int count, char **arguments) {
     /* It serves from now on: a fork is not its way into the background. */
     CHECK(poll(NULL, 0, 1) == 0);
     copy_descriptors();
@@ -315,6 +361,9 @@ int main(void) {
     check_errno();
     interrupt();
     cancel_in_handlers();
+    const char *segment = count > 1 ? arguments[1] : "/no/segment";
+    CHECK(count_segments(segment) == (count > 1));
+    close_descriptors(segment);
     puts("done");
     return 0;
 }

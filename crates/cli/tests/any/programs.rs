@@ -27,7 +27,7 @@ fn descriptors_processes_threads_and_signals_do_not_mix() {
     // By its name, so that its connections are read.
     let program = compile(&directory, "program.c", "redis-server", &[]);
     let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
-    let finished = finish(run.arg(library()).arg("--").arg(program));
+    let finished = finish(run.arg(library()).arg("--").arg(program).arg("/segment"));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert_eq!(finished.stdout, "done\n", "{finished:?}");
     // It does not import SSL_read.
@@ -43,6 +43,7 @@ fn descriptors_processes_threads_and_signals_do_not_mix() {
                WHERE FILE_NAME LIKE '%.data' AND FILE_NAME NOT LIKE '%/signal.data' OR FILE_NAME LIKE '%/parent.log' OR FILE_NAME LIKE '%.temporary'";
     let expected = [
         ("again.data", 6),
+        ("closed.data", 36),
         ("copied.data", 7),
         ("errno.data", 1),
         ("from.data", 7),

@@ -118,6 +118,15 @@ pub fn descriptor() -> std::io::Result<OwnedFd> {
     }
 }
 
+/// The number of the segment's own descriptor, for a door that hides it from its host; -1 = Tare does not run.
+pub fn own_descriptor() -> std::ffi::c_int {
+    let _busy = hot::busy();
+    let engine = ENGINE.lock();
+    engine
+        .as_ref()
+        .map_or(-1, |engine| engine.mapping.descriptor().number())
+}
+
 /// Whether from now on, when this process forks while it has a single thread, Tare continues in the
 /// child, and the parent no longer records: for servers that put themselves into the background.
 pub fn follow_forks(follow: bool) {

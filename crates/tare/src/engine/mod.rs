@@ -65,4 +65,6 @@ mod variance;
 mod windows;
 mod zeroed;
 
-pub use lifecycle::{descriptor, failed_starts, follow_forks, is_running, start, stop};
+pub use lifecycle::{
+    descriptor, failed_starts, follow_forks, is_running, own_descriptor, start, stop,
+};
