@@ -56,7 +56,9 @@ impl Client {
             CommandProtocol::Redis => Box::new(resp::pipeline::Commands::new(place)),
             CommandProtocol::Http => Box::new(http::pipeline::Requests::new(place)),
             CommandProtocol::Mysql => Box::new(mysql::pipeline::Connection::new(place)?),
-            _ => Box::new(memcache::pipeline::Commands::new(place)),
+            CommandProtocol::Memcached => Box::new(memcache::pipeline::Commands::new(place)),
+            // Handled above: its connections have no session here.
+            CommandProtocol::Postgres => return None,
         };
         let mut client = Self {
             session: Some(session),
