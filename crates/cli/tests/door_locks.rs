@@ -1,4 +1,4 @@
-//! The MySQL door reads the lock words of the server as docs/door.md describes them. If it misread one, every
+//! The MySQL door reads the lock words of the server as docs/door-internals.md describes them. If it misread one, every
 //! acquisition of its class would count as contended, or none would.
 
 #[path = "support/servers.rs"]

@@ -2,7 +2,7 @@
 //!
 //! `libtare_psi.so` is preloaded into mysqld or mariadbd. Before `main` it recognises the server's release,
 //! and replaces all functions that the server's instrument points call with its own, or none ([`hook`]).
-//! docs/door.md explains how the parts work together.
+//! docs/door-internals.md explains how the parts work together.
 //!
 //! | module | what it has |
 //! |---|---|
