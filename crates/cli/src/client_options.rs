@@ -425,8 +425,10 @@ struct HiddenPasswords {
 fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, HiddenPasswords) {
     let mut hidden = HiddenPasswords::default();
     let mut arguments = arguments.to_vec();
-    // Positional arguments of tare top are servers.
-    let is_top = arguments.get(1).is_some_and(|command| command == "top");
+    // Positional arguments of these commands are servers.
+    let has_servers = ["top", "live"];
+    let has_servers =
+        (arguments.get(1)).is_some_and(|command| has_servers.iter().any(|one| command == one));
     replace_option_words(&mut arguments, |word, before| {
         if let Some(password) = word.strip_prefix("--password=") {
             hidden.password = Some(password.to_owned()).filter(|password| !password.is_empty());
@@ -434,7 +436,7 @@ fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, HiddenPasswords)
         }
         let url = match word.strip_prefix("--dsn=") {
             Some(url) => url,
-            None if before == "--dsn" || is_top && !word.starts_with('-') => word,
+            None if before == "--dsn" || has_servers && !word.starts_with('-') => word,
             None => return None,
         };
         let (bare, Some(password)) = without_password(url) else {
@@ -575,6 +577,11 @@ mod tests {
                 ],
                 "tare top mysql://u@h:1/d prod1 mysql://u@g:1/d",
                 "mysql://u@g:1/d y, mysql://u@h:1/d x",
+            ),
+            (
+                &["tare", "live", "mysql://u:x@h:1/d"],
+                "tare live mysql://u@h:1/d",
+                "mysql://u@h:1/d x",
             ),
             (
                 &["tare", "sql", "-e", "--password=x", "--dsn", "s"],

@@ -74,8 +74,18 @@ impl Target {
     #[cfg(feature = "tools")]
     pub fn with_server(&self, named: &str) -> Self {
         Self {
+            pid: None,
+            segment: None,
             server: self.server.with_server(named),
-            ..self.clone()
+        }
+    }
+
+    /// A process by its id.
+    #[cfg(feature = "tools")]
+    pub fn of_process(pid: u32) -> Self {
+        Self {
+            pid: Some(pid),
+            ..Self::local(None, None)
         }
     }
 

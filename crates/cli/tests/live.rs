@@ -6,6 +6,8 @@ mod history;
 mod in_browser;
 #[path = "support/live.rs"]
 mod page;
+#[path = "live/several.rs"]
+mod several;
 mod support;
 
 use std::thread::{self, JoinHandle};

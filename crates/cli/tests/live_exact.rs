@@ -184,6 +184,36 @@ fn only_the_page_itself_may_open_an_exact_window() {
 }
 
 #[test]
+fn a_window_is_of_one_of_several_servers() {
+    let directory = Directory::new("live-windows");
+    let servers = [0, 1].map(|_| Server::tare(&["--sampling", "active"]));
+    let pids = [0, 1].map(|at| servers[at].pid().to_string());
+    let socket = servers[1].socket().to_str().expect("UTF-8");
+    let targets = ["--pid", &pids[0], "--pid", &pids[1], "--dsn", socket];
+    let live = Live::start(&directory, &[&targets[..], &["--allow-exact"]].concat());
+    let post = |action: &str, target: &str| {
+        let target = target.replace('/', "%2F");
+        post(&live, &format!("{action}?target={target}")).0
+    };
+    let second = format!("process%20{}", pids[1]);
+    wait_for("its window", || {
+        post("open", &second).contains(" 200 ").then_some(())
+    });
+    assert_eq!(
+        [is_exact(&servers[0]), is_exact(&servers[1])],
+        [false, true]
+    );
+    // The first has opened none, a server read in SQL may have none, and another is not there.
+    let first = format!("process%20{}", pids[0]);
+    for (target, status) in [(&*first, " 409 "), (socket, " 403 "), ("nobody", " 404 ")] {
+        assert!(post("end", target).contains(status), "{target}");
+        assert!(is_exact(&servers[1]), "{target}");
+    }
+    assert!(post("end", &second).contains(" 200 "));
+    assert!(!is_exact(&servers[1]));
+}
+
+#[test]
 fn a_rule_opens_windows_that_end_with_the_page() {
     let directory = Directory::new("live-rule");
     let server = Server::tare(&["--sampling", "active"]);

@@ -47,7 +47,7 @@ pub use consumers::{consumers_off_sql, consumers_on_sql};
 pub use error::Error;
 pub use exact::{Condition, Due, ExactRule, ExactWindows, ManualWindow, Metric};
 pub use growth::{GrowthRow, SUMS, Text, Total};
-pub use past::{Past, Record};
+pub use past::{Origin, Past, Record};
 pub use plan::{Plan, PlanReader, PlanReading, PlanReason};
 pub use plan_tree::PlanTree;
 pub use process::ProcessSource;

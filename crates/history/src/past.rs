@@ -41,8 +41,20 @@ pub struct Past {
     pub server: Option<String>,
 }
 
+/// Where records come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// The host of the recorder.
+    pub host: String,
+    /// The server: the name given to tare record, or its program.
+    pub server: String,
+}
+
 /// Pieces, by the last two parts of the path of the file that they will become.
 pub(crate) type Pieces = Vec<(String, Vec<PathBuf>)>;
+
+/// Records with their origins.
+type Records = Vec<(Arc<Origin>, Record)>;
 
 /// A record of a history. Moments and samples of an hour are in the order of time.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,15 +101,17 @@ pub enum Record {
 }
 
 impl Past {
-    /// Reads the records, including those in pieces that a recorder has not joined yet.
+    /// Reads the records with their origins, including those in pieces that a recorder has not joined yet.
     ///
     /// # Errors
     /// [`Error`]: a file cannot be read.
-    pub fn read(&self, take: &mut dyn FnMut(Record)) -> Result<(), Error> {
+    pub fn read(&self, take: &mut dyn FnMut(&Origin, Record)) -> Result<(), Error> {
         // A recorder joins its pieces quickly and seldom.
         for _ in 0..MAX_TRIES {
             if let Some(all) = self.try_read()? {
-                all.into_iter().for_each(take);
+                for (origin, record) in all {
+                    take(&origin, record);
+                }
                 return Ok(());
             }
         }
@@ -106,76 +120,59 @@ impl Past {
     }
 
     /// The same; `None` if a file was moved during the call.
-    fn try_read(&self) -> Result<Option<Vec<Record>>, Error> {
-        let mut all = Vec::new();
-        let are_there = self.read_table("digests", &mut |row| {
-            if let (Some(digest), Some(text)) = (row.text("digest"), row.text("text")) {
-                all.push(Record::Text {
-                    digest: digest.to_string(),
-                    text: text.to_string(),
-                });
-            }
-        })?;
-        let mut moments = Vec::new();
-        let mut samples = Vec::new();
-        let are_there = are_there
-            && self.read_table("moments", &mut |row| {
-                moments.extend(self.selected_time(&row))
-            })?
-            && self.read_table("samples", &mut |row| {
-                samples.extend(
-                    self.selected_time(&row)
-                        .map(|at| (at, Box::new(row.sample()))),
-                );
-            })?;
-        let mut blocks = Vec::new();
-        let are_there = are_there
-            && self.read_table("blocks", &mut |row| {
-                if let (Some((at, _)), Some(block)) = (self.selected_time(&row), row.block()) {
-                    blocks.push((at, Box::new(block)));
-                }
-            })?;
-        let mut deadlocks = Vec::new();
-        let are_there = are_there
-            && self.read_table("deadlocks", &mut |row| {
-                if let Some((at, _)) = self.selected_time(&row) {
-                    deadlocks.push((at, Box::new(row.deadlock())));
-                }
-            })?;
+    fn try_read(&self) -> Result<Option<Records>, Error> {
         let always = Self {
             from: 0,
             to: i64::MAX,
             ..self.clone()
         };
-        let mut plans = Vec::new();
-        let are_there = are_there
-            && always.read_table("plans", &mut |row| {
-                if let (Some((at, _)), Some(plan)) = (always.selected_time(&row), row.plan()) {
-                    plans.push((at, Box::new(plan)));
-                }
-            })?;
-        if !are_there {
-            return Ok(None);
+        let mut all = Vec::new();
+        let are_there = self.read_table("digests", &mut |origin, row| {
+            if let (Some(digest), Some(text)) = (row.text("digest"), row.text("text")) {
+                let (digest, text) = (digest.to_string(), text.to_string());
+                all.push((Arc::clone(origin), Record::Text { digest, text }));
+            }
+        })?;
+        // The tables in the order of their records.
+        type Convert = fn(&NamedRow<'_>, i64, f64) -> Option<Record>;
+        let tables: [(&str, &Self, Convert); 5] = [
+            ("plans", &always, |row, _, _| {
+                row.plan().map(|plan| Record::Plan(Box::new(plan)))
+            }),
+            ("deadlocks", self, |row, at, _| {
+                let deadlock = Box::new(row.deadlock());
+                Some(Record::Deadlock { at, deadlock })
+            }),
+            ("moments", self, |_, at, seconds| {
+                Some(Record::Moment { at, seconds })
+            }),
+            ("samples", self, |row, at, seconds| {
+                Some(Record::Sample {
+                    at,
+                    seconds,
+                    sample: Box::new(row.sample()),
+                })
+            }),
+            ("blocks", self, |row, at, _| {
+                let block = Box::new(row.block()?);
+                Some(Record::Block { at, block })
+            }),
+        ];
+        let mut are_there = are_there;
+        for (table, past, convert) in tables {
+            let mut records = Vec::new();
+            are_there = are_there
+                && past.read_table(table, &mut |origin, row| {
+                    if let Some((at, seconds)) = past.selected_time(&row)
+                        && let Some(record) = convert(&row, at, seconds)
+                    {
+                        records.push((at, (Arc::clone(origin), record)));
+                    }
+                })?;
+            records.sort_by_key(|(at, _)| *at);
+            all.extend(records.into_iter().map(|(_, record)| record));
         }
-        plans.sort_by_key(|(at, _)| *at);
-        all.extend(plans.into_iter().map(|(_, plan)| Record::Plan(plan)));
-        deadlocks.sort_by_key(|(at, _)| *at);
-        let deadlocks = deadlocks.into_iter();
-        all.extend(deadlocks.map(|(at, deadlock)| Record::Deadlock { at, deadlock }));
-        blocks.sort_by_key(|(at, _)| *at);
-        moments.sort_by_key(|(at, _)| *at);
-        samples.sort_by_key(|((at, _), _)| *at);
-        let moments = moments.into_iter();
-        all.extend(moments.map(|(at, seconds)| Record::Moment { at, seconds }));
-        let samples = samples.into_iter();
-        all.extend(samples.map(|((at, seconds), sample)| Record::Sample {
-            at,
-            seconds,
-            sample,
-        }));
-        let blocks = blocks.into_iter();
-        all.extend(blocks.map(|(at, block)| Record::Block { at, block }));
-        Ok(Some(all))
+        Ok(are_there.then_some(all))
     }
 
     /// The time and the represented seconds of a row that is selected.
@@ -190,7 +187,11 @@ impl Past {
     }
 
     /// Reads the rows of a table; false if a file was moved during the call.
-    fn read_table(&self, table: &str, take: &mut dyn FnMut(NamedRow<'_>)) -> Result<bool, Error> {
+    fn read_table(
+        &self,
+        table: &str,
+        take: &mut dyn FnMut(&Arc<Origin>, NamedRow<'_>),
+    ) -> Result<bool, Error> {
         for path in self.files(table)? {
             let file = match open_file(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
@@ -198,8 +199,21 @@ impl Past {
             };
             let parquet = Error::parquet;
             let reader = SerializedFileReader::new(file).map_err(parquet(&path))?;
+            let mut origin = Arc::new(Origin {
+                host: host_of(&path).unwrap_or_default(),
+                server: String::new(),
+            });
             for row in reader.get_row_iter(None).map_err(parquet(&path))? {
-                take(NamedRow(&row.map_err(parquet(&path))?));
+                let row = row.map_err(parquet(&path))?;
+                let row = NamedRow(&row);
+                let server = row.text("server").unwrap_or_default();
+                if *server != origin.server {
+                    origin = Arc::new(Origin {
+                        host: origin.host.clone(),
+                        server: server.to_string(),
+                    });
+                }
+                take(&origin, row);
             }
         }
         Ok(true)
@@ -284,6 +298,16 @@ impl Past {
         }
         Ok(())
     }
+}
+
+/// The host of a file: a joined one is in `host=NAME`, a piece in `NAME+RUN`.
+fn host_of(path: &Path) -> Option<String> {
+    let directory = path.parent()?.file_name()?.to_str()?;
+    let host = match directory.strip_prefix("host=") {
+        Some(host) => host,
+        None => directory.split_once('+')?.0,
+    };
+    Some(host.to_owned())
 }
 
 /// Opens a file. What else has such a name is an error: to open a FIFO would wait for its writer.

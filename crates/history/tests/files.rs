@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
 use tare_history::{
-    Answer, EndReason, Error, Moment, Options, Past, Plan, PlanReason, Query, QueryError, Record,
-    Recorder, Retention, Sample, Source, Writer,
+    Answer, EndReason, Error, Moment, Options, Origin, Past, Plan, PlanReason, Query, QueryError,
+    Record, Recorder, Retention, Sample, Source, Writer,
 };
 
 /// A directory that is removed with its contents.
@@ -339,7 +339,8 @@ fn a_plan_is_read_as_it_was_written() {
         server: None,
     };
     let mut read = Vec::new();
-    let mut take = |record| {
+    let mut take = |origin: &Origin, record| {
+        assert_eq!((&*origin.host, &*origin.server), ("db1", "shop"));
         if let Record::Plan(plan) = record {
             read.push(*plan);
         }

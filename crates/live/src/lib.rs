@@ -14,6 +14,8 @@ mod target;
 mod web;
 
 pub use metrics::{Figures, Metrics};
-pub use page::{Compare, DIFF_HEADS, DiffReport, DiffRequest, Live, RunningLive, Section, Watched};
+pub use page::{
+    Compare, DIFF_HEADS, DiffReport, DiffRequest, Live, LiveServer, RunningLive, Section, Watched,
+};
 pub use target::{Open, WatchTarget};
 pub use web::{Request, Response, Site, Web};

@@ -7,7 +7,7 @@ use tare_history::ManualWindow;
 
 use super::class::CLASSES;
 use super::timeline::{Curve, DIMENSIONS, Filter, MIN_MOMENTS, Row, Top};
-use super::watch::PageData;
+use super::watch::{PageData, TargetStatus};
 use super::windows::WindowStatus;
 
 /// The most rows of a list.
@@ -54,8 +54,7 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
     let lists = lists(data, has_rows);
     let cost = &data.cost;
     json!({
-        "target": data.target.as_ref().map(|target| &target.name),
-        "has_comparisons": data.has_comparisons,
+        "target": data.target.as_ref().map(TargetStatus::title),
         "window": data.window.as_ref().map(of_window),
         "notices": data.notices.iter().map(|notice| json!({
             "sentence": notice.sentence, "statement": notice.statement,
@@ -79,16 +78,16 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
     })
 }
 
-/// The shortest step in milliseconds with at most `MAX_POINTS` points and on average at least `MIN_MOMENTS` moments,
+/// The shortest step in milliseconds with at most this many points and on average at least `MIN_MOMENTS` moments,
 /// which represent so many seconds each; multiples of a day beyond the list.
-fn step(length: i64, seconds_of_moment: f64) -> i64 {
+fn step(length: i64, seconds_of_moment: f64, points: i64) -> i64 {
     // Nearly: the seconds that moments represent are rounded.
     let least = 0.99 * seconds_of_moment * MIN_MOMENTS as f64;
     let is_enough =
-        |seconds: &&i64| length / (**seconds * 1000) <= MAX_POINTS && **seconds as f64 >= least;
+        |seconds: &&i64| length / (**seconds * 1000) <= points && **seconds as f64 >= least;
     let seconds = STEPS.iter().find(is_enough).copied();
     let day = STEPS[STEPS.len() - 1];
-    seconds.unwrap_or_else(|| day * (length / (day * 1000) / MAX_POINTS + 1)) * 1000
+    seconds.unwrap_or_else(|| day * (length / (day * 1000) / points + 1)) * 1000
 }
 
 fn of_window(window: &WindowStatus) -> Value {
@@ -105,14 +104,19 @@ fn of_window(window: &WindowStatus) -> Value {
 }
 
 fn curve(data: &PageData, filter: &Filter) -> Value {
-    let of_moment = data.timeline.seconds_of_moment(filter.from, filter.to);
-    let step = step(filter.to - filter.from, of_moment.unwrap_or(0.0));
     let Curve {
         times,
         classes,
         step,
-    } = data.timeline.curve(filter, step);
+    } = curve_of(data, filter, MAX_POINTS);
     json!({ "times": times, "classes": classes, "step": step })
+}
+
+/// The curve of a range with at most this many points, or one more.
+pub fn curve_of(data: &PageData, filter: &Filter, points: i64) -> Curve {
+    let of_moment = data.timeline.seconds_of_moment(filter.from, filter.to);
+    let step = step(filter.to - filter.from, of_moment.unwrap_or(0.0), points);
+    data.timeline.curve(filter, step)
 }
 
 fn of_top(data: &PageData, dimension: usize, top: &Top) -> Value {
@@ -209,13 +213,13 @@ mod tests {
 
     #[test]
     fn steps_limit_the_points_and_only_digests_are_queried() {
-        assert_eq!(step(300_000, 0.1), 1000);
-        assert_eq!(step(301_000, 0.1), 2000);
-        assert_eq!(step(300_000, 1.0), 5000, "five moments");
-        assert_eq!(step(3_600_000, 0.1), 15_000);
-        assert_eq!(step(300 * 86_400_000, 0.1), 86_400_000);
+        assert_eq!(step(300_000, 0.1, MAX_POINTS), 1000);
+        assert_eq!(step(301_000, 0.1, MAX_POINTS), 2000);
+        assert_eq!(step(300_000, 1.0, MAX_POINTS), 5000, "five moments");
+        assert_eq!(step(3_600_000, 0.1, MAX_POINTS), 15_000);
+        assert_eq!(step(300 * 86_400_000, 0.1, MAX_POINTS), 86_400_000);
         let most = 1 << 50;
-        assert!(most / step(most, 0.1) <= MAX_POINTS);
+        assert!(most / step(most, 0.1, MAX_POINTS) <= MAX_POINTS);
         assert!(is_digest("0123456789abcdef0123456789abcdef"));
         assert!(!is_digest("0123456789abcdef0123456789abcde'"));
         assert!(!is_digest(""));

@@ -23,15 +23,33 @@ impl BlockRows {
         self.rows.push_back((at, block));
     }
 
-    /// The time and the sessions of the last reading of a range with a blocked session.
-    pub fn latest(&self, from: i64, to: i64) -> Option<Value> {
+    /// The time and the rows of the last reading of a range with a blocked session.
+    fn latest_rows(
+        &self,
+        from: i64,
+        to: i64,
+    ) -> Option<(i64, impl Iterator<Item = &Block> + Clone)> {
         let end = self.rows.partition_point(|(at, _)| *at < to);
         let at = self.rows.range(..end).next_back()?.0;
         if at < from {
             return None;
         }
         let begin = self.rows.partition_point(|(of, _)| *of < at);
-        let blocks = || self.rows.range(begin..end).map(|(_, block)| block);
+        Some((at, self.rows.range(begin..end).map(|(_, block)| block)))
+    }
+
+    /// The sessions that wait in the last reading of a range with a blocked session, and for how long, in
+    /// nanoseconds. `None` if there is no such reading.
+    pub fn waits(&self, from: i64, to: i64) -> Option<BTreeMap<u64, u64>> {
+        let (_, blocks) = self.latest_rows(from, to)?;
+        let wait = |block: &Block| (block.waiter.thread_id, block.wait_ns.unwrap_or(0));
+        Some(blocks.map(wait).collect())
+    }
+
+    /// The time and the sessions of the last reading of a range with a blocked session.
+    pub fn latest(&self, from: i64, to: i64) -> Option<Value> {
+        let (at, rows) = self.latest_rows(from, to)?;
+        let blocks = || rows.clone();
         let mut sessions: BTreeMap<u64, Value> = BTreeMap::new();
         for block in blocks() {
             let object = [&block.object_schema, &block.object];

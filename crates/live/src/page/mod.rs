@@ -7,6 +7,7 @@ mod diff;
 mod latency;
 mod notices;
 mod plans;
+mod servers;
 mod site;
 mod status;
 mod timeline;
@@ -15,21 +16,21 @@ mod windows;
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
-
-use tare_history::{Past, Record};
+use std::time::{Duration, Instant};
 
 use crate::target::Open;
 use crate::web::Web;
 pub use diff::{Compare, DiffReport, DiffRequest, HEADS as DIFF_HEADS, Section};
+pub use servers::LiveServer;
+use servers::PageServer;
 use site::Page;
-use watch::{PageData, Shared, Watch, WatchRequest, lock};
+use watch::{Watch, WatchRequest};
 use windows::Windows;
 
-/// What the page samples.
+/// What the page samples of a server.
 pub struct Watched {
     /// Opens the target.
     pub open: Open,
@@ -45,35 +46,40 @@ pub struct Watched {
 pub struct RunningLive {
     /// The address with the token.
     pub url: String,
-    requests: Option<Sender<WatchRequest>>,
+    requests: Vec<Sender<WatchRequest>>,
 }
 
-/// The longest time that a stopping page waits for its exact window to end.
+/// The longest time that a stopping page waits for its exact windows to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl RunningLive {
-    /// Stops sampling, and ends the exact window that the page opened.
+    /// Stops sampling, and ends the exact windows that the page opened.
     pub fn stop(self) {
-        let (reply, replied) = channel();
-        let requests = self.requests.map(|all| all.send(WatchRequest::Stop(reply)));
-        if let Some(Ok(())) = requests {
+        let until = Instant::now() + STOP_TIMEOUT;
+        let stopped = self.requests.into_iter().filter_map(|requests| {
+            let (reply, replied) = channel();
+            let sent = requests.send(WatchRequest::Stop(reply));
+            sent.is_ok().then_some(replied)
+        });
+        for replied in stopped.collect::<Vec<_>>() {
             // A server that does not answer has no window of this page.
-            let _ = replied.recv_timeout(STOP_TIMEOUT);
+            let _ = replied.recv_timeout(until.saturating_duration_since(Instant::now()));
         }
     }
 }
 
 /// The live page.
 pub struct Live {
-    shared: Shared,
+    servers: Vec<LiveServer>,
     compare: Option<Compare>,
 }
 
 impl Live {
-    /// A page without samples.
-    pub fn new() -> Self {
+    /// A page of these servers. The first one, which must exist, is displayed unless an address names another.
+    pub fn new(servers: Vec<LiveServer>) -> Self {
+        debug_assert!(!servers.is_empty(), "a page needs a server");
         Self {
-            shared: Arc::new(Mutex::new(PageData::default())),
+            servers,
             compare: None,
         }
     }
@@ -81,63 +87,38 @@ impl Live {
     /// Adds the page `/diff`, which compares windows of a history.
     #[must_use]
     pub fn with_comparisons(self, compare: Compare) -> Self {
-        lock(&self.shared).has_comparisons = true;
         Self {
             compare: Some(compare),
             ..self
         }
     }
 
-    /// Adds the records of a history. Returns the number of samples.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn past(&self, past: &Past) -> Result<u64, tare_history::Error> {
-        let mut rows = 0;
-        past.read(&mut |record| {
-            let mut all = lock(&self.shared);
-            match record {
-                Record::Moment { at, seconds } => all.timeline.add_moment(at, seconds),
-                Record::Sample {
-                    at,
-                    seconds,
-                    sample,
-                } => {
-                    rows += 1;
-                    all.timeline.add_sample(at, seconds, &sample);
-                }
-                Record::Block { at, block } => all.blocks.add(at, *block),
-                Record::Deadlock { at, deadlock } => all.deadlocks.add(at, *deadlock),
-                Record::Plan(plan) => all.plans.add(*plan),
-                Record::Text { digest, text } => {
-                    all.texts.insert(digest, text);
-                }
-            }
-        })?;
-        Ok(rows)
-    }
-
-    /// Starts to listen, and to sample the target, if there is one.
+    /// Starts to listen, and to sample the targets, each on its own thread.
     ///
     /// # Errors
     /// The address cannot be bound.
-    pub fn start(self, address: SocketAddr, watched: Option<Watched>) -> io::Result<RunningLive> {
+    pub fn start(self, address: SocketAddr) -> io::Result<RunningLive> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let may_change = (watched.as_ref()).is_some_and(|watched| watched.may_open_windows);
-        let (sender, receiver) = channel();
-        let requests = watched.is_some().then_some(sender);
-        let shared = Arc::clone(&self.shared);
-        let page = Page::new(
-            self.shared,
-            token.clone(),
-            requests.clone(),
-            may_change,
-            self.compare,
-        );
+        let mut servers = Vec::new();
+        let mut watches = Vec::new();
+        for mut server in self.servers {
+            let watched = server.watched.take();
+            let may_change = (watched.as_ref()).is_some_and(|watched| watched.may_open_windows);
+            let (sender, receiver) = channel();
+            let requests = watched.is_some().then_some(sender);
+            let server = PageServer::new(server, requests.clone(), may_change);
+            if let (Some(watched), Some(requests)) = (watched, requests) {
+                watches.push((Arc::clone(&server.shared), watched, requests, receiver));
+            }
+            servers.push(server);
+        }
+        let page = Page::new(servers, token.clone(), self.compare);
         let web = Web::start(address, Arc::new(page))?;
-        if let Some(watched) = watched {
+        let mut all = Vec::new();
+        for (shared, watched, requests, receiver) in watches {
+            all.push(requests);
             // What it opens stays on its thread.
             let watch = move || {
                 let windows = Windows::new(watched.may_open_windows, watched.log);
@@ -149,13 +130,7 @@ impl Live {
         }
         Ok(RunningLive {
             url: format!("http://{}/?token={token}", web.address()),
-            requests,
+            requests: all,
         })
-    }
-}
-
-impl Default for Live {
-    fn default() -> Self {
-        Self::new()
     }
 }

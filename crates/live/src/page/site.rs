@@ -3,15 +3,14 @@
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::mpsc::{Sender, channel};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use super::answers;
 use super::class::CLASSES;
 use super::diff::{self, Compare};
-use super::latency::{Latencies, Reading};
+use super::servers::{self, PageServer};
 use super::timeline::{DIMENSIONS, Filter, millis};
-use super::watch::{Shared, WatchRequest, lock};
+use super::watch::{WatchRequest, lock};
 use crate::web::{Request, Response, Site};
 
 /// Allows only the program's own files, no inline scripts or styles, and no frames.
@@ -56,44 +55,27 @@ const FILES: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// The longest time to wait for the server's answer.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-
 const NO_TOKEN: &str = "Open the address that tare live has printed: it has the token.";
 
 /// The live page.
 pub struct Page {
-    shared: Shared,
+    /// At least one. A request that names none is for the first.
+    servers: Vec<PageServer>,
     token: String,
-    /// The channel of requests to the thread that samples, if there is one.
-    requests: Option<Mutex<Sender<WatchRequest>>>,
-    /// Whether the page may open and end exact windows.
-    may_change: bool,
     /// Compares windows of the history, if there is one. One comparison runs at a time.
     compare: Option<Mutex<Compare>>,
-    /// Latencies of the statements whose pages are open.
-    latencies: Mutex<Latencies>,
     cookie: String,
 }
 
 impl Page {
     /// A page that needs this token.
-    pub fn new(
-        shared: Shared,
-        token: String,
-        requests: Option<Sender<WatchRequest>>,
-        may_change: bool,
-        compare: Option<Compare>,
-    ) -> Self {
+    pub fn new(servers: Vec<PageServer>, token: String, compare: Option<Compare>) -> Self {
         Self {
-            shared,
+            servers,
             // Two pages on one host have different cookies.
             cookie: format!("tare-{}", &token[..8]),
             token,
-            requests: requests.map(Mutex::new),
-            may_change,
             compare: compare.map(Mutex::new),
-            latencies: Mutex::default(),
         }
     }
 
@@ -105,49 +87,33 @@ impl Page {
         cookies.any(|(name, value)| name == self.cookie && is_same(value, &self.token))
     }
 
-    /// Sends a request to the thread that samples, and waits for its answer.
-    fn request<T>(
-        &self,
-        new: impl FnOnce(Sender<Result<T, String>>) -> WatchRequest,
-    ) -> Result<T, String> {
-        let Some(requests) = &self.requests else {
-            return Err("history has samples; the server itself is not queried".to_owned());
+    /// The server that a request names; `Err`: there is none of this name.
+    fn server(&self, parameters: &[(String, String)]) -> Result<&PageServer, Response> {
+        let Some(id) = value(parameters, "target") else {
+            return Ok(&self.servers[0]);
         };
-        let (reply, replied) = channel();
-        let gone = || "the thread that asks has ended".to_owned();
-        let requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
-        requests.send(new(reply)).map_err(|_| gone())?;
-        drop(requests);
-        replied
-            .recv_timeout(ANSWER_TIMEOUT)
-            .map_err(|_| "the server has not answered for ten seconds".to_owned())?
+        let server = self.servers.iter().find(|server| server.id() == id);
+        server.ok_or_else(|| Response::refused(404, &format!("there is no server {id} here")))
     }
 
-    /// What the server has counted of a digest: queried now, unless it was queried a moment ago.
-    fn latencies(&self, digest: &str) -> serde_json::Value {
-        if !answers::is_digest(digest) {
-            return serde_json::json!({ "why": "this statement has no digest" });
-        }
-        let all = || {
-            self.latencies
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
+    /// The state of the overview of a server, and all servers at a glance if there are several.
+    fn state(&self, server: &PageServer, parameters: &[(String, String)]) -> serde_json::Value {
+        let data = lock(&server.shared);
+        let mut state = answers::state(&data, &filter(parameters, data.timeline.span()));
+        drop(data);
+        state["has_comparisons"] = self.compare.is_some().into();
+        state["history"] = match server.origin() {
+            Some(origin) => serde_json::json!({ "host": origin.host, "server": origin.server }),
+            None => serde_json::Value::Null,
         };
-        let now = millis(SystemTime::now());
-        if all().recent(digest, now).is_none() {
-            // Not locked: a server may take ten seconds to answer.
-            let summary = self.query(answers::summary_sql(digest));
-            let histogram = match &summary {
-                Ok(_) => self.query(answers::histogram_sql(digest)),
-                Err(why) => Err(why.clone()),
-            };
-            all().add(digest, Reading::new(now, &summary, &histogram));
+        if self.servers.len() > 1 {
+            let mut range = filter(parameters, servers::span(&self.servers));
+            (range.class, range.keys) = (None, Vec::new());
+            let is_now = value(parameters, "to").is_none();
+            state["server"] = server.id().into();
+            state["servers"] = servers::overview(&self.servers, &range, is_now);
         }
-        all().state(digest)
-    }
-
-    fn query(&self, sql: String) -> Result<tare_history::Answer, String> {
-        self.request(|reply| WatchRequest::Query(sql, reply))
+        state
     }
 }
 
@@ -157,8 +123,8 @@ impl Site for Page {
     }
 
     fn change(&self, request: &Request) -> Option<Response> {
-        self.may_change
-            .then(|| protect(self.change_window(request)))
+        let may_change = self.servers.iter().any(|server| server.may_change);
+        may_change.then(|| protect(self.change_window(request)))
     }
 }
 
@@ -195,9 +161,16 @@ impl Page {
         if !is_same_origin(request) {
             return Response::refused(403, "only the live page itself may change something");
         }
+        let server = match self.server(&parse(request)) {
+            Ok(server) => server,
+            Err(refused) => return refused,
+        };
+        if !server.may_change {
+            return Response::refused(403, "tare live may open no exact windows of this server");
+        }
         let changed = match &*request.path {
-            "/api/window/open" => self.request(WatchRequest::OpenWindow),
-            "/api/window/end" => self.request(WatchRequest::EndWindow),
+            "/api/window/open" => server.request(WatchRequest::OpenWindow),
+            "/api/window/end" => server.request(WatchRequest::EndWindow),
             _ => return Response::refused(404, "there is no such page"),
         };
         match changed {
@@ -207,16 +180,8 @@ impl Page {
     }
 
     fn respond(&self, request: &Request) -> Response {
-        let parameters: Vec<(String, String)> = form_urlencoded::parse(request.query.as_bytes())
-            .into_owned()
-            .collect();
-        let value = |name: &str| {
-            parameters
-                .iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| &**value)
-        };
-        if let (Some(token), "/") = (value("token"), &*request.path)
+        let parameters = parse(request);
+        if let (Some(token), "/") = (value(&parameters, "token"), &*request.path)
             && is_same(token, &self.token)
         {
             // The redirect removes the token from the address and so from the browser's history.
@@ -235,21 +200,21 @@ impl Page {
             return Response::ok(kind, *text);
         }
         let json = |value: serde_json::Value| Response::ok("application/json", value.to_string());
+        let server = match self.server(&parameters) {
+            Ok(server) => server,
+            Err(refused) => return refused,
+        };
         match &*request.path {
-            "/api/state" => {
-                let data = lock(&self.shared);
-                let filter = filter(&parameters, data.timeline.span());
-                json(answers::state(&data, &filter))
-            }
+            "/api/state" => json(self.state(server, &parameters)),
             "/api/status" => {
-                let data = lock(&self.shared);
+                let data = lock(&server.shared);
                 let to = filter(&parameters, data.timeline.span()).to;
                 json(data.status.latest(to))
             }
             "/api/statement" => {
-                let sql = value("sql").unwrap_or_default();
-                let latencies = self.latencies(sql);
-                let data = lock(&self.shared);
+                let sql = value(&parameters, "sql").unwrap_or_default();
+                let latencies = server.latencies(sql);
+                let data = lock(&server.shared);
                 let mut filter = filter(&parameters, data.timeline.span());
                 filter.keys.retain(|(at, _)| *at != 0);
                 filter.keys.push((0, sql.to_owned()));
@@ -272,6 +237,18 @@ impl Page {
     }
 }
 
+/// The parameters of a request.
+fn parse(request: &Request) -> Vec<(String, String)> {
+    let parameters = form_urlencoded::parse(request.query.as_bytes());
+    parameters.into_owned().collect()
+}
+
+/// The value of a parameter.
+fn value<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let parameter = parameters.iter().find(|(key, _)| key == name);
+    parameter.map(|(_, value)| &**value)
+}
+
 /// The default range: the last five minutes.
 const DEFAULT_LENGTH_MS: i64 = 300_000;
 
@@ -279,18 +256,15 @@ const DEFAULT_LENGTH_MS: i64 = 300_000;
 fn filter(parameters: &[(String, String)], span: Option<(i64, i64)>) -> Filter {
     let now = millis(SystemTime::now());
     let (_, last) = span.unwrap_or((now, now));
-    let number = |name: &str| {
-        let parameter = parameters.iter().find(|(key, _)| key == name);
-        parameter.and_then(|(_, value)| value.parse::<i64>().ok())
-    };
+    let number = |name: &str| value(parameters, name)?.parse::<i64>().ok();
     // A length means the last samples.
     let to = number("to").unwrap_or(last + 1);
     let length = number("last")
         .unwrap_or(DEFAULT_LENGTH_MS)
         .clamp(1000, 1 << 40);
     let from = number("from").unwrap_or(to - length).min(to);
-    let class = parameters.iter().find(|(key, _)| key == "class");
-    let class = class.and_then(|(_, name)| CLASSES.iter().position(|each| each == name));
+    let class = value(parameters, "class");
+    let class = class.and_then(|name| CLASSES.iter().position(|each| *each == name));
     let keys = parameters.iter().filter_map(|(key, value)| {
         let at = DIMENSIONS.iter().position(|each| each == key)?;
         Some((at, value.clone()))

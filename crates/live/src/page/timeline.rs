@@ -348,6 +348,18 @@ impl Timeline {
         within.map(|(_, seconds)| f64::from(*seconds)).sum()
     }
 
+    /// Average active sessions of a range; `None` if it has no moments.
+    pub fn average(&self, from: i64, to: i64) -> Option<f64> {
+        let filter = Filter {
+            from,
+            to,
+            ..Filter::default()
+        };
+        let observed = self.observed_seconds(from, to);
+        let active: f64 = (self.rows(&filter)).map(|row| f64::from(row.seconds)).sum();
+        (observed > 0.0).then(|| active / observed)
+    }
+
     /// The blocked and the blocking threads of the last moment with a blocked thread.
     pub fn blocking(&self, from: i64, to: i64) -> Vec<Row> {
         let filter = Filter {

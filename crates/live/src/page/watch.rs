@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tare_history::{Answer, QueryError};
+use tare_history::{Answer, QueryError, Record};
 use tare_reader::process::{cpu_seconds, resident_bytes};
 use tare_reader::{Schedule, priority};
 
@@ -39,8 +39,6 @@ pub struct PageData {
     pub notices: Vec<Notice>,
     /// The target; `None` if the page shows only history.
     pub target: Option<TargetStatus>,
-    /// Whether there is a page that compares windows of a history.
-    pub has_comparisons: bool,
     /// Exact windows; `None` if the target has no segment, or is lost.
     pub window: Option<WindowStatus>,
 }
@@ -48,12 +46,22 @@ pub struct PageData {
 /// The state of the target.
 #[derive(Clone, Debug, Default)]
 pub struct TargetStatus {
-    /// The name and version.
+    /// The name.
     pub name: String,
+    /// The version.
+    pub version: String,
     /// Why the target does not answer.
     pub error: Option<String>,
     /// Whether it is a process that does not use Tare.
     pub is_process: bool,
+}
+
+impl TargetStatus {
+    /// The name and version.
+    pub fn title(&self) -> String {
+        let title = format!("{} {}", self.name, self.version);
+        title.trim_end().to_owned()
+    }
 }
 
 /// Costs, as shares of one processor unless stated otherwise.
@@ -129,6 +137,26 @@ struct Sums {
     own: Option<f64>,
     server: Option<f64>,
     instrumentation: Option<f64>,
+}
+
+impl PageData {
+    /// Adds a record of a history.
+    pub fn add(&mut self, record: Record) {
+        match record {
+            Record::Moment { at, seconds } => self.timeline.add_moment(at, seconds),
+            Record::Sample {
+                at,
+                seconds,
+                sample,
+            } => self.timeline.add_sample(at, seconds, &sample),
+            Record::Block { at, block } => self.blocks.add(at, *block),
+            Record::Deadlock { at, deadlock } => self.deadlocks.add(at, *deadlock),
+            Record::Plan(plan) => self.plans.add(*plan),
+            Record::Text { digest, text } => {
+                self.texts.insert(digest, text);
+            }
+        }
+    }
 }
 
 impl Watch {
@@ -238,9 +266,8 @@ impl Watch {
         if self.target.is_none() {
             let target = (self.open)()?;
             lock(&self.shared).target = Some(TargetStatus {
-                name: format!("{} {}", target.name, target.version)
-                    .trim_end()
-                    .to_owned(),
+                name: target.name.clone(),
+                version: target.version.clone(),
                 error: None,
                 is_process: target.server.is_none(),
             });
