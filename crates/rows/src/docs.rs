@@ -11,17 +11,17 @@ use crate::registry;
 fn heading(out: &mut String, schema: &str) {
     let about = match schema {
         "performance_schema" => {
-            "What the server's threads wait for and run. Columns, order and types are those of \
-             MySQL 9.7.4 and 8.0.15, or of MariaDB 10.11. Times are in picoseconds; event timers count from the start of the segment."
+            "What the server's threads wait for and run. Times are in picoseconds; timers of events count from\nthe \
+             start of the segment."
         }
         "tare" => {
-            "What MySQL has no table for: lock contention, histograms of all event types, the cost of each instrument, \
-             active sessions, the attached segments, and setup_timers, which MySQL has had up to 5.7."
+            "Tables that MySQL does not have: lock contention, histograms of all event types, the cost of each \
+             instrument, active sessions, sampling, and the attached segments; and setup_timers, which MySQL has up to 5.7."
         }
         "information_schema" => "Metadata of databases, tables, columns and routines.",
         "sys" => {
-            "Views, functions and procedures over the tables above. The views have the columns of MySQL's. \
-             A view `x$NAME` shows raw numbers where `NAME` shows text such as `1.50 ms` or `4.00 KiB`."
+            "Views, functions and procedures over these tables. The views have the columns of MySQL's. A view \
+             `x$NAME` has raw numbers where `NAME` has text such as `1.50 ms` or `4.00 KiB`."
         }
         _ => "Accounts and their privileges.",
     };
@@ -47,20 +47,18 @@ fn series_text(series: SeriesSet) -> Option<String> {
 const SERIES: &str = "
 ## Series
 
-`tare serve --as 8.0|9.7|mariadb` chooses whose tables and version clients find: those of MySQL 9.7.4, the
-default, of 8.0.15, or of MariaDB 10.11. It chooses what VERSION() tells and which `/*!90704 ... */` are read,
-too. `tare sql`, `tare top` and `tare explain` answer with 9.7's tables where they read a segment or a history.
+`tare serve --as 9.7|8.0|mariadb` selects the *series*: the server whose tables, version and executable
+comments (`/*!90704 ... */`) clients find. It is MySQL 9.7.4, the default, MySQL 8.0.15 or MariaDB 10.11. On
+a segment or a history, `tare sql`, `tare top` and `tare explain` have the tables of 9.7.
 
-Of MariaDB's schemas there are performance_schema, and the columns of sys. information_schema and mysql are
-those of 8.0.
+With `--as mariadb`, performance_schema and the columns of sys are MariaDB's; information_schema and mysql
+are those of 8.0.
 
-A table is described once, with the columns of all series in their order. A column or a table that not all
-of them have lists its series. A column that has another type in a series says which. That integers have no
-display width since 8.0.19 is a rule for all of MySQL's.
-What only a later series has in a view of schema sys is in `/*!90704 ... */` in the view's text.
-
-So a series is a choice of columns, not a copy of tables. A test compares each series with what
-information_schema.columns of a live server.
+Each table is described once, with the columns of all series in their order. If not all series have a table
+or a column, the description names those that do. If a column has another type in a series, the column of
+types has both. Integers have no display width in 9.7. In the text of a view of schema sys, what only a
+later series has is in `/*!90704 ... */`. A test compares each series with information_schema.columns of a
+live server.
 ";
 
 fn about(out: &mut String, table: &dyn Table) {
@@ -166,12 +164,17 @@ fn empty(out: &mut String, extension: &dyn Extension) {
 /// The complete page, with the views and routines of schema sys.
 pub fn markdown(extension: &dyn Extension) -> String {
     let mut out = String::from(
-        "# Tables\n\nGenerated from the descriptions in crates/rows and crates/sys. Do not edit; regenerate with\n\
-         `TARE_REGENERATE=1 cargo test -p tare-server --test docs`.\n",
+        "# Tables\n\nThe tables that `tare sql` has of a program with Tare's engine, and `tare serve` of itself or of such\n\
+         a program. [history.md](history.md#columns) has the tables of a history.\n\n\
+         - [Series](#series)\n\
+         - [performance_schema](#performance_schema), [tare](#tare), [sys](#sys),\n  \
+         [information_schema](#information_schema), [mysql](#mysql)\n\
+         - [Tables that are always empty](#tables-that-are-always-empty)\n\n\
+         This page is generated from the descriptions in crates/rows and crates/sys. Do not edit it; regenerate\nit \
+         with `TARE_REGENERATE=1 cargo test -p tare-server --test docs`.\n",
     );
     out.push_str(
-        "\nColumns that MySQL has but Tare has no value for are kept, so that clients find them. Their \
-         description says \"Always\". Tables of Tare's own have no such columns.\n",
+        "\nIf Tare has no value for a column of MySQL, the column exists, and its description says \"Always\".\n",
     );
     out.push_str(SERIES);
     for schema in [
