@@ -1,5 +1,6 @@
 //! Opening, closing, deleting and renaming files.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::fs;
 use std::mem::ManuallyDrop;
@@ -27,18 +28,40 @@ fn path_of(descriptor: c_int) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// The path of a file that is not open: its directory without symbolic links, and its name.
+/// A file's full path, from the path that the program uses and without a look at the file system. `None` if that may be
+/// another file's: the path has `.`, `..` or `//`, or begins with a directory whose files stand for others.
+fn plain_path(directory: c_int, path: &CStr) -> Option<Cow<'_, str>> {
+    let bytes = path.to_bytes();
+    let is_plain = |pair: &[u8]| pair != b"//" && pair != b"/.";
+    if bytes.is_empty() || bytes[0] == b'.' || !bytes.windows(2).all(is_plain) {
+        return None;
+    }
+    if bytes[0] == b'/' {
+        let mut tops = [b"/dev/".as_slice(), b"/proc/"].into_iter();
+        let is_other = tops.any(|top| bytes.starts_with(top));
+        return (!is_other).then(|| path.to_string_lossy());
+    }
+    if directory != libc::AT_FDCWD {
+        return None;
+    }
+    let full = std::env::current_dir().ok()?.join(OsStr::from_bytes(bytes));
+    Some(Cow::Owned(full.to_string_lossy().into_owned()))
+}
+
+/// The path of a file that is not open. If it has no plain path: its directory without symbolic links, and its name.
 ///
 /// # Safety
 /// `path` is NULL or a C string.
-unsafe fn resolve(directory: c_int, path: *const c_char) -> Option<PathBuf> {
+unsafe fn resolve(directory: c_int, path: *const c_char) -> Option<String> {
     if path.is_null() {
         return None;
     }
     // SAFETY: the caller passes a C string.
-    let path = Path::new(OsStr::from_bytes(
-        unsafe { CStr::from_ptr(path) }.to_bytes(),
-    ));
+    let path = unsafe { CStr::from_ptr(path) };
+    if let Some(full) = plain_path(directory, path) {
+        return Some(full.into_owned());
+    }
+    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let base = match directory {
         _ if path.is_absolute() => PathBuf::new(),
         libc::AT_FDCWD => std::env::current_dir().ok()?,
@@ -46,15 +69,33 @@ unsafe fn resolve(directory: c_int, path: *const c_char) -> Option<PathBuf> {
     };
     let full = base.join(path);
     let name = full.file_name()?;
-    Some(fs::canonicalize(full.parent()?).ok()?.join(name))
+    let full = fs::canonicalize(full.parent()?).ok()?.join(name);
+    Some(full.to_string_lossy().into_owned())
 }
 
 /// Runs a call that opens the file of this path, and returns its descriptor.
 #[inline(always)]
 fn open_file(path: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
+    open_file_at(libc::AT_FDCWD, path, 0, call)
+}
+
+/// The same, of a path in a directory, with flags.
+#[inline(always)]
+fn open_file_at(
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     let begun = begin(path);
     let descriptor = call();
-    record(descriptor, begun);
+    // The path of a file without a name is its directory's.
+    let has_name = flags & libc::O_TMPFILE != libc::O_TMPFILE;
+    record_as(descriptor, begun, || {
+        let path = (has_name && !path.is_null()).then_some(path)?;
+        // SAFETY: rule 2 (a C string), into which the call may have written the name.
+        plain_path(directory, unsafe { CStr::from_ptr(path) })
+    });
     descriptor
 }
 
@@ -79,14 +120,22 @@ fn begin(path: *const c_char) -> Opening {
 
 /// Records the file that a descriptor has open, and ends the wait in which it was opened.
 fn record(descriptor: c_int, begun: Opening) {
+    record_as(descriptor, begun, || None);
+}
+
+/// The same, of a file whose path may be known.
+fn record_as<'p>(descriptor: c_int, begun: Opening, path: impl FnOnce() -> Option<Cow<'p, str>>) {
     observe(|| {
         let mut wait = begun.map(|(class, wait)| (class, ManuallyDrop::into_inner(wait)));
         if descriptor < 0 {
             return;
         }
-        let before = match (path_of(descriptor), classes()) {
+        let path = path().or_else(|| {
+            let path = path_of(descriptor)?;
+            Some(Cow::Owned(path.to_string_lossy().into_owned()))
+        });
+        let before = match (path, classes()) {
             (Some(path), Some(classes)) => {
-                let path = path.to_string_lossy();
                 let class = classes.file(&path);
                 let instance = file::Instance::open(class, &path);
                 if let Some((begun_as, wait)) = &mut wait
@@ -198,10 +247,9 @@ fn delete(directory: c_int, path: *const c_char, call: impl FnOnce() -> c_int) -
     let begun = observe(|| {
         // SAFETY: rule 2 (a C string).
         let path = unsafe { resolve(directory, path)? };
-        let path = path.to_string_lossy();
         let class = classes()?.file(&path);
         let wait = wait::start(class, Operation::Delete);
-        Some(ManuallyDrop::new((class, path.into_owned(), wait)))
+        Some(ManuallyDrop::new((class, path, wait)))
     });
     let result = call();
     if let Some(Some(begun)) = begun {
@@ -226,17 +274,10 @@ fn rename_with(
     let begun = observe(|| -> Option<ManuallyDrop<Begun>> {
         // SAFETY: rule 2 (C strings).
         let (from, to) = unsafe { (resolve(from.0, from.1)?, resolve(to.0, to.1)?) };
-        let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
         let classes = classes()?;
         let (class, other) = (classes.file(&from), classes.file(&to));
         let wait = wait::start(class, Operation::Rename);
-        Some(ManuallyDrop::new((
-            class,
-            other,
-            from.into_owned(),
-            to.into_owned(),
-            wait,
-        )))
+        Some(ManuallyDrop::new((class, other, from, to, wait)))
     });
     let result = call();
     if let Some(Some(begun)) = begun {
@@ -274,14 +315,18 @@ fn descriptor_of(stream: Stream) -> c_int {
 }
 
 hooks! {
-    fn open, open64(path: *const c_char, flags: c_int; mode: mode_t) -> c_int { |call| open_file(path, call) }
-    fn openat, openat64(directory: c_int, path: *const c_char, flags: c_int; mode: mode_t) -> c_int {
-        |call| open_file(path, call)
+    fn open, open64(path: *const c_char, flags: c_int; mode: mode_t) -> c_int {
+        |call| open_file_at(libc::AT_FDCWD, path, flags, call)
     }
-    fn __open_2, __open64_2(path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
-    fn __openat_2, __openat64_2(
-        directory: c_int, path: *const c_char, flags: c_int
-    ) -> c_int { |call| open_file(path, call) }
+    fn openat, openat64(directory: c_int, path: *const c_char, flags: c_int; mode: mode_t) -> c_int {
+        |call| open_file_at(directory, path, flags, call)
+    }
+    fn __open_2, __open64_2(path: *const c_char, flags: c_int) -> c_int {
+        |call| open_file_at(libc::AT_FDCWD, path, flags, call)
+    }
+    fn __openat_2, __openat64_2(directory: c_int, path: *const c_char, flags: c_int) -> c_int {
+        |call| open_file_at(directory, path, flags, call)
+    }
     fn creat, creat64(path: *const c_char, mode: mode_t) -> c_int { |call| open_file(path, call) }
     fn mkstemp, mkstemp64(template: *mut c_char) -> c_int { |call| open_file(template, call) }
     fn mkostemp, mkostemp64(template: *mut c_char, flags: c_int) -> c_int { |call| open_file(template, call) }
@@ -436,5 +481,34 @@ fn open_pair(both: *const c_int, call: impl FnOnce() -> c_int) -> c_int {
 fn forget_range(first: u32, last: u32) {
     for descriptor in first..=last.min(descriptors::MAX_DESCRIPTORS as u32) {
         forget(descriptor as c_int);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_plain_if_it_can_be_no_other_files() {
+        let plain = |directory, path: &CStr| plain_path(directory, path).map(Cow::into_owned);
+        let here = std::env::current_dir().expect("a directory");
+        let in_here = |name: &str| Some(here.join(name).display().to_string());
+        assert_eq!(plain(7, c"/srv/a.b/c"), Some("/srv/a.b/c".to_owned()));
+        assert_eq!(plain(libc::AT_FDCWD, c"base/5/1"), in_here("base/5/1"));
+        assert_eq!(plain(7, c"base/5/1"), None);
+        for other in [
+            c"",
+            c".",
+            c"./a",
+            c"../a",
+            c"/a/../b",
+            c"/a//b",
+            c"/a/.b",
+            c"a/./b",
+            c"/dev/stdin",
+            c"/proc/self/fd/3",
+        ] {
+            assert_eq!(plain(libc::AT_FDCWD, other), None, "{other:?}");
+        }
     }
 }
