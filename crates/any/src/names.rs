@@ -1,10 +1,11 @@
 //! Classes of instruments. Their names contain the program's name, so they are created at start.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use engine::{Class, Kind};
+use engine::{Class, Kind, thread};
 
 /// The classes of a program.
 pub struct Classes {
@@ -34,6 +35,40 @@ const MAX_THREAD_CLASSES: usize = 64;
 const CLIENT_BACKEND: &str = "client backend";
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
+
+thread_local! {
+    /// The calling thread's class while it is no session. Without a destructor, so that it can be used at any
+    /// time in a thread's life.
+    static OWN: Cell<Option<&'static Class>> = const { Cell::new(None) };
+    /// Whether the calling thread is a session.
+    static IS_SESSION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Gives the calling thread a class of its own, which it has while it is no session.
+pub fn set_own_class(class: &'static Class, parent: Option<u64>) {
+    OWN.set(Some(class));
+    match (parent, IS_SESSION.get()) {
+        (Some(parent), _) => thread::register_child(class, parent),
+        (None, false) => thread::register(class),
+        (None, true) => {}
+    }
+}
+
+/// The calling thread is a client's session from now on, or no more.
+pub fn set_session(is_session: bool) {
+    let Some(classes) = classes() else { return };
+    IS_SESSION.set(is_session);
+    thread::register(match (is_session, OWN.get()) {
+        (true, _) => classes.session,
+        (false, Some(class)) => class,
+        (false, None) => classes.main,
+    });
+}
+
+/// Whether the calling thread is a session.
+pub fn is_session() -> bool {
+    IS_SESSION.get()
+}
 
 /// The program's classes; `None` before the start.
 #[inline]

@@ -45,6 +45,9 @@ pub trait Protocol {
     fn receive(&mut self, bytes: &[u8]);
     /// The program has written these bytes.
     fn send(&mut self, bytes: &[u8]);
+    /// What is known of the session applies from now on to the calling thread, or to the session that it has
+    /// entered. `is_recorded`: whether that has a place.
+    fn repeat(&mut self, _is_recorded: bool) {}
     /// The program has written so many bytes that nobody has seen.
     fn send_unseen(&mut self, _bytes: u64) {
         self.lose_track();
@@ -53,6 +56,10 @@ pub trait Protocol {
     fn lose_track(&mut self);
     /// Whether nothing is read any more.
     fn is_lost(&self) -> bool;
+    /// The connection ends on another thread than the one that serves it. Returns the statement that runs there.
+    fn abandon(&mut self) -> Option<Statement> {
+        None
+    }
     /// Whether all commands that run may end without a reply.
     fn is_quiet(&self) -> bool {
         false
@@ -110,6 +117,17 @@ impl Session {
         self.connection_type = ConnectionType::Tls;
         if self.is_recorded {
             thread::set_connection_type(self.connection_type);
+        }
+    }
+
+    /// Another session takes its place.
+    pub fn repeat(&mut self, is_recorded: bool) {
+        self.is_recorded = is_recorded;
+        if is_recorded {
+            thread::set_connection_type(self.connection_type);
+        }
+        if let Some(user) = self.user.take() {
+            self.set_user(&user);
         }
     }
 

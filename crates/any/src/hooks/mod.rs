@@ -24,7 +24,7 @@ use std::mem::ManuallyDrop;
 use engine::wait::Wait;
 
 use crate::calls::observe;
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::descriptors::{self, Access, Descriptor};
 
 /// Declares functions of the C library, those of one type together. `|call|` calls the C library's own, with
@@ -77,6 +77,7 @@ impl Running {
     fn begin(descriptor: c_int, access: Access) -> Self {
         let begun = descriptors::get(descriptor).and_then(|entry| {
             observe(|| {
+                client::settle();
                 let wait = entry.lock().as_mut()?.wait(access);
                 Some((entry, ManuallyDrop::new(wait)))
             })?

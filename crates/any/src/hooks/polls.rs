@@ -4,14 +4,15 @@ use std::cell::RefCell;
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
-use engine::{Class, Operation, idle, wait};
+use engine::{Class, Operation, idle, statement, wait};
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sem_t, sigset_t, timespec, timeval};
 
 use super::hooks;
 use crate::backend::{Waiting, begin_wait};
 use crate::calls::{observe, set_woken};
+use crate::client;
 use crate::descriptors::Descriptor;
-use crate::names::{Classes, classes};
+use crate::names::{Classes, classes, is_session};
 use crate::{nginx, start};
 
 /// Runs a poll. `may_wait`: whether its time limit is above zero.
@@ -68,6 +69,11 @@ fn begin_idle() -> Option<ManuallyDrop<Waiting>> {
         end_quiet();
         nginx::update_role();
         engine::settings::follow_level_in_child();
+        client::settle();
+        // The thread waits for its client to read.
+        if is_session() && statement::is_open() {
+            return None;
+        }
         let class = classes()?.idle;
         let waiting = begin_wait(Operation::Wait, || idle::start(class));
         Some(ManuallyDrop::new(waiting))

@@ -6,7 +6,8 @@ use libc::{pthread_attr_t, pthread_t};
 
 use super::hooks;
 use crate::calls::{observe, run_unobserved};
-use crate::names::classes;
+use crate::client;
+use crate::names::{classes, set_own_class};
 use crate::real::real;
 
 type Body = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -28,10 +29,12 @@ extern "C-unwind" fn run(work: *mut c_void) -> *mut c_void {
     } = *unsafe { Box::from_raw(work.cast::<Work>()) };
     run_unobserved(|| {
         if let Some(classes) = classes() {
-            engine::thread::register_child(classes.worker(), parent);
+            set_own_class(classes.worker(), Some(parent));
         }
     });
-    body(argument)
+    let result = body(argument);
+    observe(client::settle);
+    result
 }
 
 #[unsafe(no_mangle)]
@@ -85,6 +88,6 @@ fn set_name(name: &str) {
     if let Some(classes) = classes()
         && !is_first
     {
-        engine::thread::register(classes.thread(name));
+        set_own_class(classes.thread(name), None);
     }
 }

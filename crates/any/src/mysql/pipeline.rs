@@ -11,6 +11,7 @@ use std::mem;
 use engine::Command as State;
 use engine::idle;
 use engine::prepared::Prepared;
+use engine::statement::Statement;
 
 use super::classes::{Classes, classes, command};
 use super::login::{Login, capability as has};
@@ -106,8 +107,16 @@ impl Protocol for Connection {
         }
     }
 
+    fn repeat(&mut self, is_recorded: bool) {
+        self.client.repeat(is_recorded);
+    }
+
     fn is_lost(&self) -> bool {
         self.is_lost
+    }
+
+    fn abandon(&mut self) -> Option<Statement> {
+        self.running.take().map(Running::into_statement)
     }
 
     fn receive(&mut self, mut bytes: &[u8]) {

@@ -186,6 +186,11 @@ impl Running {
         self.end();
     }
 
+    /// The statement itself.
+    pub fn into_statement(self) -> Statement {
+        self.statement
+    }
+
     /// It does not count.
     pub fn discard(self) {
         self.statement.discard();

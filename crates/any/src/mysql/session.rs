@@ -60,6 +60,19 @@ impl Client {
         }
     }
 
+    /// Another session takes its place.
+    pub fn repeat(&mut self, is_recorded: bool) {
+        self.session.repeat(is_recorded);
+        if self.phase == Phase::Greeting {
+            return self.session.set_state(State::Connect);
+        }
+        if is_recorded {
+            thread::set_processlist_id(self.greeting.connection_id);
+        }
+        self.session.set_database(&self.database);
+        self.session.set_state(State::Sleep);
+    }
+
     /// The server has sent its first packet.
     pub fn greet(&mut self, packet: &Packet) -> Result<(), NotRead> {
         self.greeting = Greeting::parse(packet.body).ok_or(NotRead)?;

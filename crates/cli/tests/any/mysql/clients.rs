@@ -65,6 +65,7 @@ fn check(version: Version) {
     check_file(&server);
     check_long_packets(&server);
     check_session(&server);
+    check_kill(&server);
     check_tls(&server);
     check_secrets(&server);
 }
@@ -142,7 +143,11 @@ fn check_session(server: &Server) {
     connection
         .query_drop("SET NAMES utf8mb4; CREATE DATABASE other; USE other")
         .expect("used");
+    connection
+        .query_drop("CREATE TABLE t (a INT) ENGINE = InnoDB; INSERT INTO t VALUES (1)")
+        .expect("inserted");
     let id = connection.connection_id();
+    check_waits(server, id);
     let thread = std::thread::spawn(move || connection.query_drop("SELECT SLEEP(1000)"));
     let sql = format!(
         "SELECT PROCESSLIST_USER AS user, PROCESSLIST_HOST AS host, PROCESSLIST_DB AS db, \
@@ -158,12 +163,52 @@ fn check_session(server: &Server) {
     assert_eq!(row, expected);
     run(server, &[], &format!("KILL QUERY {id}"));
     thread.join().expect("joined").expect("SLEEP returns");
-    let attributes = run(
-        server,
-        &["--connect-timeout=10"],
-        "SELECT CONNECTION_ID(); SELECT SLEEP(0)",
+    let sessions =
+        "SELECT PROCESSLIST_ID AS id FROM performance_schema.threads WHERE TYPE = 'FOREGROUND'";
+    wait_for("the session to end", || {
+        server.rows(sessions).is_empty().then_some(())
+    });
+}
+
+/// The server closes a killed connection on the thread that kills it. Its own thread then serves others.
+fn check_kill(server: &Server) {
+    let mut connection = server.connect();
+    let id = connection.connection_id();
+    let thread = std::thread::spawn(move || connection.query_drop("SELECT SLEEP(1000) AS killed"));
+    let sleeping =
+        "SELECT 1 AS n FROM performance_schema.threads WHERE PROCESSLIST_INFO LIKE '%killed%'";
+    wait_for("the statement to run", || server.rows(sleeping).pop());
+    run(server, &[], &format!("KILL {id}"));
+    thread.join().expect("joined").expect_err("killed");
+    let sessions =
+        "SELECT PROCESSLIST_ID AS id FROM performance_schema.threads WHERE TYPE = 'FOREGROUND'";
+    wait_for("the session to end", || {
+        run(server, &[], "SELECT 1 AS after_kill");
+        server.rows(sessions).is_empty().then_some(())
+    });
+    let nested = "SELECT COUNT(*) AS n FROM performance_schema.events_statements_history_long \
+                  WHERE NESTING_EVENT_ID IS NOT NULL OR SQL_TEXT LIKE '%AS killed%'";
+    assert_eq!(server.rows(nested)[0]["n"], 0);
+}
+
+/// What a connection's thread waits for belongs to the session: the files of a new table.
+fn check_waits(server: &Server, id: u32) {
+    let waits = format!(
+        "SELECT SUM(COUNT_STAR) AS n FROM performance_schema.events_waits_summary_by_thread_by_event_name \
+         JOIN performance_schema.threads USING (THREAD_ID) \
+         WHERE PROCESSLIST_ID = {id} AND EVENT_NAME LIKE 'wait/io/file/%'"
     );
-    assert!(attributes.contains("SLEEP"), "{attributes}");
+    let n = &server.rows(&waits)[0]["n"];
+    assert!(
+        n.as_u64() > Some(0) || n.as_str().is_some_and(|n| n != "0"),
+        "{n}"
+    );
+    let nested = "SELECT COUNT(*) AS n FROM performance_schema.events_waits_history_long w \
+         JOIN performance_schema.events_statements_history_long s \
+         ON s.THREAD_ID = w.THREAD_ID AND s.EVENT_ID = w.NESTING_EVENT_ID \
+         WHERE w.NESTING_EVENT_TYPE = 'STATEMENT' AND w.EVENT_NAME LIKE 'wait/io/file/%' \
+         AND s.EVENT_NAME = 'statement/sql/create_table' AND s.SQL_TEXT LIKE 'CREATE TABLE t (a INT)%'";
+    assert_ne!(server.rows(nested)[0]["n"], 0);
 }
 
 /// The same over TLS.

@@ -26,11 +26,20 @@ fn counts_and_digests_of_mysql_8_0_are_its_own() {
     check(Version::Mysql80);
 }
 
+#[test]
+fn counts_and_digests_of_a_thread_pool_are_its_own() {
+    check_with(Version::Mariadb, &["--thread-handling=pool-of-threads"]);
+}
+
 fn check(version: Version) {
+    check_with(version, &[]);
+}
+
+fn check_with(version: Version, options: &[&str]) {
     if version.is_left_out() {
         return;
     }
-    let server = Server::start(version, &[]);
+    let server = Server::start(version, options);
     let mut connection = server.connect();
     for line in SCRIPT.lines().filter(|line| !line.is_empty()) {
         run_text(&mut connection, line);
