@@ -1,4 +1,4 @@
-//! What a thread does now: one cache line of its slot, which the level `active` keeps (docs/active.md).
+//! What a thread does now: one cache line of its slot, which the level `active` keeps (docs/active-internals.md).
 //!
 //! The slot's thread is its only writer. `wait` and `stage` are complete by themselves. The fields about
 //! the statement, and its text, belong together: a reader accepts them if [`Activity::sequence`] was even

@@ -1,7 +1,7 @@
 //! Seconds that threads spent in something, with a standard error, from samples at random moments.
 //!
 //! A moment represents some seconds, `w`. Of a category, for instance a wait, `x` threads were in it at the
-//! moment. The estimate of the time in the category is the sum of `w x`. docs/active.md derives its standard
+//! moment. The estimate of the time in the category is the sum of `w x`. docs/active-internals.md derives its standard
 //! error.
 
 use std::collections::HashMap;

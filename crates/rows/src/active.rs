@@ -87,7 +87,7 @@ const fn figures<R: AsRef<TimeEstimate>>() -> [Column<R>; 3] {
     [
         col("samples", U64, "Rows of active_session_history.", |r| r.as_ref().samples.into()),
         col("seconds", "double", "The time that they represent, summed over sessions.", |r| Cell::Real(r.as_ref().seconds)),
-        null("seconds_error", "double", "The standard error of seconds; NULL after a single moment. docs/active.md derives it.", |r| Cell::opt(r.as_ref().error)),
+        null("seconds_error", "double", "The standard error of seconds; NULL after a single moment. docs/active-internals.md derives it.", |r| Cell::opt(r.as_ref().error)),
     ]
 }
 
