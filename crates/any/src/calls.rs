@@ -100,9 +100,9 @@ unsafe extern "C-unwind" {
 
 /// Runs code of Tare whose own calls must not be observed, whether or not the engine records.
 pub fn run_unobserved(body: impl FnOnce()) {
-    THREAD.with(|thread| thread.is_inside.set(true));
+    let was_inside = THREAD.with(|thread| thread.is_inside.replace(true));
     let _ = catch_unwind(AssertUnwindSafe(body));
-    THREAD.with(|thread| thread.is_inside.set(false));
+    THREAD.with(|thread| thread.is_inside.set(was_inside));
 }
 
 /// Records that the thread's poll has returned: what it reads now arrived by this moment.

@@ -5,6 +5,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
+//! | memory | the function that locks the program's memory |
 //! | hooks | the functions that the program calls: files, sockets, polls and sleeps, threads, locks |
 //! | start | recognises the program, starts the engine, reads options |
 //! | client | a client's connection: its session and its commands |
@@ -58,6 +59,7 @@ mod hooks;
 mod http;
 mod imports;
 mod memcache;
+mod memory;
 mod mysql;
 mod names;
 mod nginx;

@@ -9,6 +9,7 @@
 //! | interface | the ground floor: what differs between releases, and how their structures and texts are read |
 //! | door | what each call means in Tare's engine, written once |
 //! | releases | per release: its structures' offsets, and its entries |
+//! | memory | the server's mlockall |
 //! | start | starts the engine within a server |
 //! | hook | recognises the server, finds the entries, patches all of them or none |
 //!
@@ -41,6 +42,7 @@
 pub mod door;
 pub mod hook;
 pub mod interface;
+pub mod memory;
 pub mod releases;
 pub mod start;
 

@@ -341,7 +341,9 @@ fn an_impossible_path_is_an_error() {
 #[test]
 fn a_host_that_closes_all_descriptors_does_not_lose_its_files() {
     let path = std::env::temp_dir().join(format!("tare-closes-{}", std::process::id()));
-    let in_child = || {
+    let file = path.clone();
+    let in_child = move || {
+        let path = file;
         tare::start(Config::default()).expect("started");
         event();
         // SAFETY: the child has no file of its own.
@@ -369,10 +371,44 @@ fn a_host_that_closes_all_descriptors_does_not_lose_its_files() {
             _ => 3,
         }
     };
+    let status = status_of_child(in_child);
+    let _ = std::fs::remove_file(&path);
+    assert_eq!(status, 0);
+}
+
+/// After mlockall(MCL_FUTURE) the kernel gives memory to what a process maps.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_host_that_locks_its_future_memory_gives_none_to_the_segment() {
+    let in_child = || {
+        // SAFETY: locks memory without a change of its content.
+        assert_eq!(unsafe { libc::mlockall(libc::MCL_FUTURE) }, 0);
+        let limits = Limits::default().threads(64);
+        // Without privileges the kernel refuses so large a mapping.
+        let has_started = tare::start(Config::default().limits(limits)).is_ok();
+        event();
+        let status = std::fs::read_to_string("/proc/self/status").expect("read");
+        let shared = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssShmem:"));
+        let shared = shared.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        assert!(
+            shared.is_some_and(|kilobytes| kilobytes < 64 << 10),
+            "{shared:?}"
+        );
+        // SAFETY: the call only returns a number.
+        assert!(has_started || unsafe { libc::geteuid() } != 0);
+        0
+    };
+    assert_eq!(status_of_child(in_child), 0);
+}
+
+/// Runs `body` in a child process, and returns its status; 0 = `body` has returned 0.
+fn status_of_child(body: impl FnOnce() -> i32 + std::panic::UnwindSafe) -> i32 {
     // SAFETY: the child only calls functions that work in the child of a process with threads, and ends.
-    let status = match unsafe { libc::fork() } {
+    match unsafe { libc::fork() } {
         0 => {
-            let code = std::panic::catch_unwind(in_child).unwrap_or(4);
+            let code = std::panic::catch_unwind(body).unwrap_or(99);
             // SAFETY: ends the child.
             unsafe { libc::_exit(code) }
         }
@@ -382,7 +418,5 @@ fn a_host_that_closes_all_descriptors_does_not_lose_its_files() {
             assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
             status
         }
-    };
-    let _ = std::fs::remove_file(&path);
-    assert_eq!(status, 0);
+    }
 }

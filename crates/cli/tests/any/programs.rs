@@ -73,6 +73,22 @@ fn descriptors_processes_threads_and_signals_do_not_mix() {
 }
 
 #[test]
+fn locking_all_memory_leaves_the_segment_out() {
+    let directory = Directory::new("memory");
+    let program = compile(&directory, "memory.c", "memory", &[]);
+    for mode in ["", "user", "limit"] {
+        let unchanged = finish(Command::new(&program).arg(mode));
+        assert_eq!(unchanged.code, Some(0), "{unchanged:?}");
+        let mut run = directory.tare(["run", "--library"]);
+        // Tare's own memory is less than 2 MiB then, which with the program's is within the limit of `user`.
+        run.env("TARE_OPTIONS", "max_thread_instances=64");
+        let finished = finish(run.arg(library()).arg("--").arg(&program).arg(mode));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        assert_eq!(finished.stdout, unchanged.stdout, "{mode}");
+    }
+}
+
+#[test]
 fn programs_that_load_no_library_start_unchanged() {
     let directory = Directory::new("unchanged");
     let static_program = compile(&directory, "program.c", "static", &["-static"]);

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -27,6 +28,14 @@ unsafe impl Sync for Mapping {}
 /// Address ranges of segments that ended. A thread that was interrupted inside a point by a signal
 /// handler that stopped Tare may still store into one, so they stay mapped for a while.
 static RETIRED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+/// Address ranges of all segments that are mapped.
+static MAPPED: Mutex<Vec<Range<usize>>> = Mutex::new(Vec::new());
+
+/// Address ranges of all segments that are mapped, also of those that ended.
+pub fn mapped_ranges() -> Vec<Range<usize>> {
+    MAPPED.lock().unwrap_or_else(|e| e.into_inner()).clone()
+}
 
 /// How many retired ranges stay mapped: they take address space only, their pages are freed at once.
 const MAX_RETIRED: usize = 64;
@@ -73,14 +82,13 @@ impl Mapping {
         let fd = file.number();
         grow(fd, bytes)?;
         finish(fd);
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address that the kernel chooses; NORESERVE because nearly all of
-        // it is never touched.
+        // it is never touched. After mlockall(MCL_FUTURE) pages that can be accessed would get memory at once.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
                 bytes,
-                protection,
+                libc::PROT_NONE,
                 libc::MAP_SHARED | libc::MAP_NORESERVE,
                 fd,
                 0,
@@ -89,8 +97,23 @@ impl Mapping {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the range just mapped.
+        let is_accessible = unsafe {
+            libc::munlock(base, bytes);
+            libc::mprotect(base, bytes, protection) == 0
+        };
+        if !is_accessible {
+            let error = io::Error::last_os_error();
+            // SAFETY: the range just mapped, which nobody uses.
+            unsafe { libc::munmap(base, bytes) };
+            return Err(error);
+        }
         // SAFETY: the range just mapped.
         unsafe { system::leave_out_of_dumps(base, bytes) };
+        let start = base as usize;
+        let mut mapped = MAPPED.lock().unwrap_or_else(|e| e.into_inner());
+        mapped.push(start..start + bytes);
         Ok(Self {
             base: base.cast(),
             bytes,
@@ -163,6 +186,8 @@ impl Drop for Mapping {
         retired.push((self.base as usize, self.bytes));
         if retired.len() > MAX_RETIRED {
             let (base, bytes) = retired.remove(0);
+            let mut mapped = MAPPED.lock().unwrap_or_else(|e| e.into_inner());
+            mapped.retain(|range| range.start != base);
             // SAFETY: a range that `of_descriptor` mapped; 64 later segments have ended since.
             unsafe { libc::munmap(base as *mut libc::c_void, bytes) };
         }

@@ -38,6 +38,8 @@ mod lifecycle;
 pub(crate) mod local;
 mod locals;
 mod mapping;
+#[cfg(target_os = "linux")]
+pub mod memory_lock;
 mod merge;
 mod metrics;
 mod object_rows;
