@@ -1,5 +1,5 @@
-//! Locks of the C library, which the host keeps: a lock that is free is counted, and a wait for it is timed. The
-//! engine knows how each kind can be taken ([`engine::pthread`]).
+//! Locks of the C library, which the host keeps: a lock that is free is counted, and a wait for it is timed.
+//! The engine knows how each kind can be taken ([`engine::pthread`]).
 //!
 //! The functions return what the C library's do. Whatever happens inside of Tare, the C library's function is
 //! called, and its result is the host's.
@@ -172,9 +172,9 @@ unsafe fn try_take<T: Lock>(
     status
 }
 
-/// Declares functions for locks. `take` tries by the first function of the C library, and waits by the second,
-/// whose deadline must not be NULL. If the deadline is not valid, only the second one is called. `try_take` only
-/// tries.
+/// Declares functions for locks. `take` tries by the first function of the C library, and waits by the
+/// second, whose deadline must not be NULL. If the deadline is not valid, only the second one is called.
+/// `try_take` only tries.
 macro_rules! lock_functions {
     ($($kind:ident $function:tt;)*) => { $(lock_function! { $kind $function })* };
 }

@@ -41,8 +41,9 @@ impl Drop for SavedErrno {
 /// Runs code of Tare on a thread of the program. `None`: Tare does not record, the thread is inside already,
 /// or the code panicked.
 ///
-/// A signal may interrupt the thread here, outside of Tare, and the handler may be cancelled. Then this frame is
-/// unwound at any of its instructions, which Rust allows only if it has nothing to clean up (rule 5).
+/// A signal may interrupt the thread here, outside of Tare, and the handler may be cancelled. Then this
+/// frame is unwound at any of its instructions, which Rust allows only if it has nothing to clean up (rule
+/// 5).
 #[inline]
 pub fn observe<T>(body: impl FnOnce() -> T) -> Option<T> {
     if !engine::is_running() {
@@ -56,7 +57,8 @@ pub fn observe<T>(body: impl FnOnce() -> T) -> Option<T> {
     result
 }
 
-/// Runs code of Tare. It has a frame of its own, which exists only while the thread is inside and is not cancelled.
+/// Runs code of Tare. It has a frame of its own, which exists only while the thread is inside and is not
+/// cancelled.
 #[inline(never)]
 fn run_inside<T>(body: impl FnOnce() -> T) -> Option<T> {
     // SAFETY: the address of the calling thread's errno.

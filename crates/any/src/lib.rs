@@ -41,11 +41,11 @@
 //!    returned, until the program's call returns.
 //! 4. A C string that a successful call was given is readable up to its zero.
 //! 5. A thread's cancellation (pthread_cancel) unwinds from within a real function. No value with a
-//!    destructor lives in a frame around such a call, or in one that a signal handler interrupts outside of Tare.
-//!    A thread that is inside of Tare is not cancelled.
+//!    destructor lives in a frame around such a call, or in one that a signal handler interrupts outside of
+//!    Tare. A thread that is inside of Tare is not cancelled.
 //! 6. Where the dynamic linker has written the address of a function for the program, there is an aligned
-//!    word of the program's data. Its page is writable, or the dynamic linker has made it read-only. The address
-//!    there is that of a function with the type that its library declares.
+//!    word of the program's data. Its page is writable, or the dynamic linker has made it read-only. The
+//!    address there is that of a function with the type that its library declares.
 
 // The contract of the `extern "C-unwind"` functions is the C library's: see above.
 #![allow(clippy::missing_safety_doc)]

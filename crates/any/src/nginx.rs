@@ -2,8 +2,8 @@
 //!
 //! # Safety
 //!
-//! The SAFETY comment cites this rule: nginx exports `ngx_process` as a variable of the type `ngx_uint_t`, which
-//! is as long as a pointer, in each version.
+//! The SAFETY comment cites this rule: nginx exports `ngx_process` as a variable of the type `ngx_uint_t`,
+//! which is as long as a pointer, in each version.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};

@@ -43,8 +43,8 @@ impl Random {
     }
 }
 
-/// Reads bytes of `pieces` with `read`, which gets them in parts: all at once, each byte alone, and in two parts
-/// for every place where they can be divided. The results are the same.
+/// Reads bytes of `pieces` with `read`, which gets them in parts: all at once, each byte alone, and in two
+/// parts for every place where they can be divided. The results are the same.
 pub fn read_in_all_parts<T: PartialEq + std::fmt::Debug>(
     pieces: &[&[u8]],
     rounds: u64,

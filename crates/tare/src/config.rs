@@ -118,7 +118,8 @@ pub struct Config {
     /// Sizes that [`Config::option`] requested, by their index in [`crate::OPTIONS`]. SHOW VARIABLES
     /// lists them. If a size is 0, nothing of its kind is stored.
     pub requested_sizes: Vec<(usize, u64)>,
-    /// Limits of single kinds of classes (`max_mutex_classes`, ...), in addition to the limit of all together.
+    /// Limits of single kinds of classes (`max_mutex_classes`, ...), in addition to the limit of all
+    /// together.
     pub class_limits: Vec<(Kind, usize)>,
     /// How many of the first numbers are reserved for classes that are
     /// [frequent](crate::Class::frequent). The flags and row indexes that each event reads by class

@@ -1,6 +1,6 @@
-//! A Performance Schema for your program: the program calls this crate at its locks, statements, files and other
-//! events. `tare sql`, `tare top` and the other tools on the same machine read what it records from shared memory,
-//! in tables named as in MySQL.
+//! A Performance Schema for your program: the program calls this crate at its locks, statements, files and
+//! other events. `tare sql`, `tare top` and the other tools on the same machine read what it records from
+//! shared memory, in tables named as in MySQL.
 //!
 //! ```
 //! tare::classes! {
@@ -57,25 +57,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate `tare-tracing` records the spans of a program that uses tracing, and `tare-tower` the requests of
-//! servers on axum, hyper and tonic; each needs one line.
+//! The crate `tare-tracing` records the spans of a program that uses tracing, and `tare-tower` the requests
+//! of servers on axum, hyper and tonic; each needs one line.
 //!
 //! # Cost
 //!
-//! Without the feature `instrument`, every item exists and does nothing. Before [`start`] and after [`stop`], an
-//! event costs one load and one branch. While Tare runs, each instrument is off, counted or timed. With
-//! [`watch_settings`], an event costs one load and one branch, too, while all instruments of its kind are off.
+//! Without the feature `instrument`, every item exists and does nothing. Before [`start`] and after
+//! [`stop`], an event costs one load and one branch. While Tare runs, each instrument is off, counted or
+//! timed. With [`watch_settings`], an event costs one load and one branch, too, while all instruments of its
+//! kind are off.
 //!
 //! # Failures
 //!
-//! Nothing here panics into the host. If Tare cannot start, the host goes on without it ([`StartError`]). What cannot
-//! be recorded is counted as lost; `SHOW STATUS LIKE '%lost'` lists it.
+//! Nothing here panics into the host. If Tare cannot start, the host goes on without it ([`StartError`]).
+//! What cannot be recorded is counted as lost; `SHOW STATUS LIKE '%lost'` lists it.
 //!
 //! # Threads
 //!
-//! Any thread may call any function. A wait, a stage and a statement belong to the thread that began them, or to the
-//! session that this thread worked for; those of [`task`] belong to a task. A child of fork does not record, unless
-//! [`Config::many_processes`] is set.
+//! Any thread may call any function. A wait, a stage and a statement belong to the thread that began them,
+//! or to the session that this thread worked for; those of [`task`] belong to a task. A child of fork does
+//! not record, unless [`Config::many_processes`] is set.
 
 #![cfg_attr(
     not(feature = "door"),

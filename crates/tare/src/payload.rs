@@ -1,5 +1,6 @@
-//! What exists only if instrumentation is compiled in. Without the feature `instrument` the same code compiles, and
-//! the compiler knows that no thread has a slot and that no handle has data: it removes what points would do.
+//! What exists only if instrumentation is compiled in. Without the feature `instrument` the same code
+//! compiles, and the compiler knows that no thread has a slot and that no handle has data: it removes what
+//! points would do.
 
 #[cfg(not(feature = "instrument"))]
 use std::marker::PhantomData;

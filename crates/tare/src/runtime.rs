@@ -13,8 +13,8 @@ thread_local! {
     static PARKED: Cell<Option<Wait>> = const { Cell::new(None) };
 }
 
-/// Registers the threads of the runtime that is built: each has a slot from its start, of this class, and an idle
-/// time of class `idle` while it is parked, because no task is ready.
+/// Registers the threads of the runtime that is built: each has a slot from its start, of this class, and an
+/// idle time of class `idle` while it is parked, because no task is ready.
 ///
 /// It sets the builder's hooks `on_thread_start`, `on_thread_park`, `on_thread_unpark` and `on_thread_stop`.
 ///

@@ -181,8 +181,8 @@ const _: () = {
     is_sync::<tare::socket::Instance>();
 };
 
-/// The places of the library that the feature `instrument` selects: the data of handles, the hash of digests, and
-/// inlining. No item that a host can name is among them.
+/// The places of the library that the feature `instrument` selects: the data of handles, the hash of
+/// digests, and inlining. No item that a host can name is among them.
 #[test]
 fn both_surfaces_are_one_code() {
     let mut selected = Vec::new();

@@ -1,5 +1,6 @@
-//! The classes of PostgreSQL's wait events. A wait event is a word: its class in bits 24 to 31, and its number
-//! in the class in bits 0 to 15. The numbers differ between versions, so the running server returns the names.
+//! The classes of PostgreSQL's wait events. A wait event is a word: its class in bits 24 to 31, and its
+//! number in the class in bits 0 to 15. The numbers differ between versions, so the running server returns
+//! the names.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;

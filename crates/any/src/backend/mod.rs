@@ -1,5 +1,5 @@
-//! PostgreSQL's processes, by what each of them publishes about itself: the wait event in which it is, and its
-//! role.
+//! PostgreSQL's processes, by what each of them publishes about itself: the wait event in which it is, and
+//! its role.
 //!
 //! | file | what it has |
 //! |---|---|
@@ -9,13 +9,13 @@
 //!
 //! # Safety
 //!
-//! PostgreSQL's program exports its variables and functions for its extensions. The SAFETY comments cite these
-//! rules:
+//! PostgreSQL's program exports its variables and functions for its extensions. The SAFETY comments cite
+//! these rules:
 //!
 //! 1. A variable or function that the program exports under a name has the type that PostgreSQL declares for
 //!    this name in each version that has it.
-//! 2. `my_wait_event_info` always points to a word: one of the process's own, or one in shared memory that the
-//!    process does not unmap while the variable points there.
+//! 2. `my_wait_event_info` always points to a word: one of the process's own, or one in shared memory that
+//!    the process does not unmap while the variable points there.
 //! 3. A name that PostgreSQL returns is NULL or a C string that it does not free.
 
 mod events;

@@ -4,8 +4,8 @@
 //! replaced ([`imports`]), so the locks of libraries, of the dynamic linker and of Tare's memory stay as they
 //! are. Releases are not replaced.
 //!
-//! What the program calls is a function of two instructions. It passes the address to which the call returns as
-//! one more argument, and jumps on: so it has no frame, for a debugger as for a thread that is cancelled.
+//! What the program calls is a function of two instructions. It passes the address to which the call returns
+//! as one more argument, and jumps on: so it has no frame, for a debugger as for a thread that is cancelled.
 
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};

@@ -9,8 +9,8 @@ const MIN_HEX_DIGITS: usize = 8;
 /// The most parameters that a query's shape names.
 const MAX_PARAMETERS: usize = 16;
 
-/// The path and the query of a request's target. A target may name the server, too, with a user and a password:
-/// `http://user:password@host/path`. `None`: it has no path.
+/// The path and the query of a request's target. A target may name the server, too, with a user and a
+/// password: `http://user:password@host/path`. `None`: it has no path.
 fn split(target: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
     let path = match target.first()? {
         b'/' => target,

@@ -9,7 +9,8 @@ use crate::session::Session;
 /// The most bytes of a name. The server cuts longer ones.
 pub const MAX_NAME_BYTES: usize = 63;
 
-/// Encodings in which a byte of ASCII may be a part of another character, so that Tare cannot recognise quotes.
+/// Encodings in which a byte of ASCII may be a part of another character, so that Tare cannot recognise
+/// quotes.
 const AMBIGUOUS_ENCODINGS: [&[u8]; 7] = [
     b"BIG5",
     b"GB18030",

@@ -41,8 +41,8 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// Reads the next bytes, and calls `done` with each request that they complete. `done` may take the request
-    /// and leave another one, whose memory serves the next.
+    /// Reads the next bytes, and calls `done` with each request that they complete. `done` may take the
+    /// request and leave another one, whose memory serves the next.
     pub fn read(
         &mut self,
         mut part: &[u8],

@@ -26,8 +26,8 @@ pub(crate) fn with_verb<'t>(verb: &str, text: &'t str) -> Cow<'t, str> {
     }
 }
 
-/// The digest of a statement in hexadecimal digits, and its text, for STATEMENT_DIGEST. `None`: Tare was built without
-/// instrumentation. `retains_positions`: as in [`Rules`].
+/// The digest of a statement in hexadecimal digits, and its text, for STATEMENT_DIGEST. `None`: Tare was
+/// built without instrumentation. `retains_positions`: as in [`Rules`].
 pub fn hash_and_text(statement: &str, retains_positions: bool) -> Option<(String, String)> {
     if !IS_COMPILED_IN {
         return None;

@@ -1,7 +1,7 @@
 //! The descriptor of a segment's file.
 //!
-//! A host may close it: a daemon closes all numbers when it starts. The number may then be that of a file of the
-//! host's own. So each use checks which file is open.
+//! A host may close it: a daemon closes all numbers when it starts. The number may then be that of a file of
+//! the host's own. So each use checks which file is open.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -41,8 +41,8 @@ impl FileIndex {
         &self.cells[1 + self.chains + index]
     }
 
-    /// The links from a first one on, and the indexes that they are to. A chain that was left half-made has no
-    /// more of them than there are cells.
+    /// The links from a first one on, and the indexes that they are to. A chain that was left half-made has
+    /// no more of them than there are cells.
     fn links<'a>(&'a self, first: &'a AtomicU32) -> impl Iterator<Item = (&'a AtomicU32, usize)> {
         let mut link = first;
         let links = std::iter::from_fn(move || {

@@ -366,7 +366,8 @@ pub(crate) fn with(work: impl FnOnce(&Engine)) {
     }
 }
 
-/// At the level `active` each wait calls it. So it has no frame, and calls another function in all other cases.
+/// At the level `active` each wait calls it. So it has no frame, and calls another function in all other
+/// cases.
 #[cold]
 #[inline(never)]
 fn local_slow<'a>(generation: u32) -> Option<&'a Local> {

@@ -72,8 +72,8 @@ fn next_generation() -> u32 {
     }
 }
 
-/// Stops recording. Threads release the segment when they end or when Tare starts again. When the last
-/// one has, a segment in memory is gone, also for readers that are attached; one in a file remains, and so does
+/// Stops recording. Threads release the segment when they end or when Tare starts again. When the last one
+/// has, a segment in memory is gone, also for readers that are attached; one in a file remains, and so does
 /// one of [many processes](Config::many_processes).
 pub fn stop() {
     if !IS_COMPILED_IN {
@@ -102,7 +102,8 @@ pub fn failed_starts() -> u64 {
 /// The segment's file descriptor, duplicated: the process itself can attach through it.
 ///
 /// # Errors
-/// When Tare does not run, when the host has closed the segment's own descriptor, or when no descriptor is left.
+/// When Tare does not run, when the host has closed the segment's own descriptor, or when no descriptor is
+/// left.
 pub fn descriptor() -> std::io::Result<OwnedFd> {
     if !IS_COMPILED_IN {
         let message = "built without the feature `instrument`";
@@ -118,7 +119,8 @@ pub fn descriptor() -> std::io::Result<OwnedFd> {
     }
 }
 
-/// The number of the segment's own descriptor, for a door that hides it from its host; -1 = Tare does not run.
+/// The number of the segment's own descriptor, for a door that hides it from its host; -1 = Tare does not
+/// run.
 pub fn own_descriptor() -> std::ffi::c_int {
     let _busy = hot::busy();
     let engine = ENGINE.lock();
@@ -144,8 +146,8 @@ enum AfterFork {
     Both,
 }
 
-/// What the present fork does; written by the handler before it, under the lock of [`ENGINE`], and read by the
-/// handlers after it.
+/// What the present fork does; written by the handler before it, under the lock of [`ENGINE`], and read by
+/// the handlers after it.
 static AFTER_FORK: AtomicU8 = AtomicU8::new(AfterFork::Parent as u8);
 
 fn after_fork() -> AfterFork {

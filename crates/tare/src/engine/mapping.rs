@@ -82,8 +82,8 @@ impl Mapping {
         let fd = file.number();
         grow(fd, bytes)?;
         finish(fd);
-        // SAFETY: a new mapping at an address that the kernel chooses; NORESERVE because nearly all of
-        // it is never touched. After mlockall(MCL_FUTURE) pages that can be accessed would get memory at once.
+        // SAFETY: a new mapping at an address that the kernel chooses; NORESERVE because nearly all of it is
+        // never touched. After mlockall(MCL_FUTURE) pages that can be accessed would get memory at once.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),

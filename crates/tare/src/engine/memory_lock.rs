@@ -1,8 +1,8 @@
 //! The host's mlockall, which would give memory to all pages of the segment: at the default limits 51 GiB, of
 //! which nearly all are never used.
 //!
-//! The kernel has no way to leave a mapping out. So the host's mappings are locked one by one, and the segment
-//! stays as it is.
+//! The kernel has no way to leave a mapping out. So the host's mappings are locked one by one, and the
+//! segment stays as it is.
 
 use std::ffi::c_int;
 use std::io;

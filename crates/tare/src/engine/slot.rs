@@ -44,8 +44,8 @@ impl Engine {
 }
 
 impl Local {
-    /// Takes a slot; `None` if none is left or may be taken, which the caller [counts](Engine::lose_thread). It has no
-    /// bank until it counts something: a connection of a server with everything off never does.
+    /// Takes a slot; `None` if none is left or may be taken, which the caller [counts](Engine::lose_thread).
+    /// It has no bank until it counts something: a connection of a server with everything off never does.
     pub fn take_slot(
         engine: &Arc<Engine>,
         class: &'static Class,
@@ -467,7 +467,8 @@ fn give_pages_back(attributes: &Attributes<'_>, before: usize) {
     let last = end(before) / PAGE * PAGE;
     if first < last {
         let at = attributes.rest.as_ptr().cast_mut().with_addr(first);
-        // SAFETY: pages within the attributes of this slot, to whose bytes there are only references to atomics.
+        // SAFETY: pages within the attributes of this slot, to whose bytes there are only references to
+        // atomics.
         unsafe { system::free_mapped_pages(at.cast(), last - first) };
     }
 }

@@ -1,5 +1,5 @@
-//! What the engine asks of Linux. On other systems the crate compiles, and nothing starts: none of these functions
-//! is called.
+//! What the engine asks of Linux. On other systems the crate compiles, and nothing starts: none of these
+//! functions is called.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::*;
@@ -40,16 +40,16 @@ mod linux {
         unsafe { libc::memfd_create(c"tare".as_ptr(), flags) }
     }
 
-    /// Seals a file in memory: no other process can change its size. A kernel without seals leaves it unsealed, which
-    /// costs only the protection.
+    /// Seals a file in memory: no other process can change its size. A kernel without seals leaves it
+    /// unsealed, which costs only the protection.
     pub fn seal(file: c_int) {
         let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
         // SAFETY: fcntl touches no memory of this process.
         unsafe { libc::fcntl(file, libc::F_ADD_SEALS, seals) };
     }
 
-    /// Returns pages of a mapped file to the system. They read as zero from then on. If it fails, their memory
-    /// remains in use.
+    /// Returns pages of a mapped file to the system. They read as zero from then on. If it fails, their
+    /// memory remains in use.
     ///
     /// # Safety
     /// The range is mapped from a file, and may become zeroes.
@@ -98,8 +98,8 @@ mod linux {
 
     pub use libc::{pthread_mutex_consistent, pthread_mutex_timedlock};
 
-    /// Makes mutexes with these attributes robust: if the owner dies, the next one learns of it. Returns an error, 0 =
-    /// none.
+    /// Makes mutexes with these attributes robust: if the owner dies, the next one learns of it. Returns an
+    /// error, 0 = none.
     ///
     /// # Safety
     /// The attributes are initialised.

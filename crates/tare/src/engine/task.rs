@@ -12,8 +12,8 @@ use super::local::Local;
 use super::running::NOW;
 use crate::payload::IS_COMPILED_IN;
 
-/// A statement of a task in which others are nested, in one word: bits 16-63 its event id (0 = none), bits 8-15
-/// the depth of a statement that is nested in it, bits 0-7 its record.
+/// A statement of a task in which others are nested, in one word: bits 16-63 its event id (0 = none), bits
+/// 8-15 the depth of a statement that is nested in it, bits 0-7 its record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TaskParent(u64);
 
@@ -92,11 +92,11 @@ impl Home {
     /// Its slot, if it still has one: for what a thread changes there that is not its writer.
     ///
     /// The home may end after this check, and a new thread may take its slot. A change then meets that
-    /// thread's record, if this has the same event id (or wait, or time) by chance: event ids begin at 1 in each
-    /// thread. Readers do not see the event while it runs then, and the histories lack it. This is accepted:
-    /// the home ends, another thread begins and reaches the same number within some nanoseconds, nothing is
-    /// counted in records, and a check without this race would cost each event of each task a lock with the
-    /// slot's writer.
+    /// thread's record, if this has the same event id (or wait, or time) by chance: event ids begin at 1 in
+    /// each thread. Readers do not see the event while it runs then, and the histories lack it. This is
+    /// accepted: the home ends, another thread begins and reaches the same number within some nanoseconds,
+    /// nothing is counted in records, and a check without this race would cost each event of each task a
+    /// lock with the slot's writer.
     pub fn slot_elsewhere(self, local: &Local) -> Option<usize> {
         let number = self.key as u32 as usize;
         let slot = local.engine.view.slot(number);

@@ -99,7 +99,8 @@ impl Tree {
         unsafe { self.shared.as_ref() }
     }
 
-    /// Locks the tree's mutex. True: the process that had it died. `None`: a process that has it does not go on.
+    /// Locks the tree's mutex. True: the process that had it died. `None`: a process that has it does not go
+    /// on.
     pub fn lock(&self) -> Option<(Exclusive<'_>, bool)> {
         // SAFETY: initialised by `new`; the ends are of the clocks that the two functions read.
         let result = unsafe {

@@ -37,8 +37,9 @@ pub fn set_attributes(lines: &str) {
 }
 
 /// The same as a client sends them in MySQL's protocol: names and values, each after its length. `decode`
-/// converts them to UTF-8. As in MySQL, bytes that are no character become question marks, and an attribute that is
-/// incomplete, or has no name, is the end. Returns the number of bytes that are missing because they do not fit.
+/// converts them to UTF-8. As in MySQL, bytes that are no character become question marks, and an attribute
+/// that is incomplete, or has no name, is the end. Returns the number of bytes that are missing because they
+/// do not fit.
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_sent_attributes(
     sent: &[u8],

@@ -11,8 +11,8 @@ use tare_layout::class::EventType;
 use tare_layout::control::effective;
 
 impl Class {
-    /// Registers the class in the segment that records now, if one does; otherwise it is registered at
-    /// its first event. For classes that [`classes!`](crate::classes) did not declare. False: a segment records,
+    /// Registers the class in the segment that records now, if one does; otherwise it is registered at its
+    /// first event. For classes that [`classes!`](crate::classes) did not declare. False: a segment records,
     /// and has no space for the class, so that its events are not counted.
     #[inline]
     pub fn register(&self) -> bool {

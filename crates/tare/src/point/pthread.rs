@@ -18,8 +18,8 @@ pub enum Probe {
     Unknown,
 }
 
-/// Whether a mutex has the layout that [`probe_mutex`] reads: that of the GNU C library on targets with 64 bits.
-/// Programs contain it in constants (PTHREAD_MUTEX_INITIALIZER), so no version can change it.
+/// Whether a mutex has the layout that [`probe_mutex`] reads: that of the GNU C library on targets with 64
+/// bits. Programs contain it in constants (PTHREAD_MUTEX_INITIALIZER), so no version can change it.
 const HAS_GNU_LAYOUT: bool = cfg!(all(
     target_os = "linux",
     target_env = "gnu",
@@ -37,7 +37,8 @@ pub unsafe fn probe_mutex(mutex: *const pthread_mutex_t) -> Probe {
     const KIND: usize = 4;
     const ROBUST_INHERIT: u32 = 16 | 32;
     const PROTECT: u32 = 64;
-    // In the first word: the thread that has the mutex. Beside it is whether others wait, and whether one died.
+    // In the first word: the thread that has the mutex. Beside it is whether others wait, and whether one
+    // died.
     const THREAD: u32 = 0x3fff_ffff;
     // The same of a mutex with a ceiling for priorities, which is in the upper bits.
     const STATE: u32 = (1 << 19) - 1;
@@ -58,8 +59,8 @@ pub unsafe fn probe_mutex(mutex: *const pthread_mutex_t) -> Probe {
     }
 }
 
-/// Read-write locks are tried if the C library's tries are correct. Before version 2.30 of the GNU C library, a
-/// try could leave other threads asleep (its bug 23844).
+/// Read-write locks are tried if the C library's tries are correct. Before version 2.30 of the GNU C
+/// library, a try could leave other threads asleep (its bug 23844).
 #[inline]
 pub fn probe_rwlock() -> Probe {
     match are_rwlock_tries_correct() {
@@ -96,8 +97,8 @@ fn is_since(version: &str, (major, minor): (u32, u32)) -> bool {
     version >= (major, minor)
 }
 
-/// Whether the C library accepts a time limit. If not, only its function decides what the result is: a try would
-/// take a free lock.
+/// Whether the C library accepts a time limit. If not, only its function decides what the result is: a try
+/// would take a free lock.
 ///
 /// # Safety
 /// NULL, or readable.

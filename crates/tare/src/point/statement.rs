@@ -203,8 +203,8 @@ impl Statement {
         Self::of(Running::of_none())
     }
 
-    /// What is recorded of it, and its thread's local: if the calling thread is that thread, and Tare still records
-    /// into the same segment.
+    /// What is recorded of it, and its thread's local: if the calling thread is that thread, and Tare still
+    /// records into the same segment.
     #[inline(always)]
     fn recorded(&self) -> Option<(&Running, &Local)> {
         let running = self.running.get()?;
@@ -368,7 +368,8 @@ impl Statement {
         self.prepared_with_verb("", text, digest);
     }
 
-    /// Sets its text and its digest as [`prepared`](Self::prepared) does, for a digest of [`Digest::with_verb`].
+    /// Sets its text and its digest as [`prepared`](Self::prepared) does, for a digest of
+    /// [`Digest::with_verb`].
     #[cfg_attr(not(feature = "instrument"), inline)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn prepared_with_verb(&self, verb: &str, text: &str, digest: &Digest) {

@@ -8,7 +8,8 @@ use crate::class::Class;
 use crate::lock::futex;
 use crate::lock::mutex::RawMutex;
 
-/// A condition variable, instrumented under a class of kind Cond: a thread waits until another one notifies it.
+/// A condition variable, instrumented under a class of kind Cond: a thread waits until another one notifies
+/// it.
 ///
 /// ```
 /// use tare::sync::{Condvar, Mutex};

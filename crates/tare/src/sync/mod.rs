@@ -82,8 +82,8 @@ impl<T: ?Sized> DerefMut for Mutex<T> {
     }
 }
 
-/// A lock for many readers or one writer, with parking_lot's interface, instrumented under a class of kind RwLock.
-/// Writers go first: a reader that comes while a writer waits, waits too.
+/// A lock for many readers or one writer, with parking_lot's interface, instrumented under a class of kind
+/// RwLock. Writers go first: a reader that comes while a writer waits, waits too.
 #[derive(Debug)]
 pub struct RwLock<T: ?Sized>(lock_api::RwLock<RawRwLock, T>);
 

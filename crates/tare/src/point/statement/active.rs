@@ -81,9 +81,9 @@ pub(super) fn begin(local: &Local, number: u16) -> Option<(u8, usize)> {
     Some((bits & BITS, level))
 }
 
-/// Begins a statement that arrived at `since`, an [`idle::now`](crate::idle::now) of any thread: for hosts in
-/// which one thread serves many sessions, and one wait is the idle time of them all. A setting that was changed
-/// since then applies to statements that begin later.
+/// Begins a statement that arrived at `since`, an [`idle::now`](crate::idle::now) of any thread: for hosts
+/// in which one thread serves many sessions, and one wait is the idle time of them all. A setting that was
+/// changed since then applies to statements that begin later.
 #[track_caller]
 pub fn start_since(class: &Class, since: u64) -> Statement {
     let Some(local) = local_of_statements() else {

@@ -38,7 +38,8 @@ macro_rules! counter_setters {
 pub(crate) use counter_setters;
 
 impl Statement {
-    /// Sets a counter. [`Counter::LockTime`] is in ticks: [`lock_time_us`](Self::lock_time_us) takes microseconds.
+    /// Sets a counter. [`Counter::LockTime`] is in ticks: [`lock_time_us`](Self::lock_time_us) takes
+    /// microseconds.
     #[inline]
     pub fn set(&self, counter: Counter, value: u64) {
         self.change([(counter, value)], |_, n| n);
@@ -92,16 +93,16 @@ impl Statement {
         }
     }
 
-    /// Records that it failed, with MySQL's error number, SQLSTATE (five characters) and the message, and counts
-    /// the error.
+    /// Records that it failed, with MySQL's error number, SQLSTATE (five characters) and the message, and
+    /// counts the error.
     #[cold]
     pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {
         error::raised(errno);
         self.failed(errno, sqlstate, message);
     }
 
-    /// Records that it failed, as [`error`](Self::error) does. For hosts that [count](crate::error::raised) each
-    /// error when it is raised.
+    /// Records that it failed, as [`error`](Self::error) does. For hosts that [count](crate::error::raised)
+    /// each error when it is raised.
     #[cold]
     pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
         self.set(Counter::Errors, 1);

@@ -12,7 +12,8 @@ impl Statement {
         self.digest_by_shape(shape, shape);
     }
 
-    /// Sets its digest as [`shape`](Self::shape) does. `text`: the statement, stored as the digest's first sample.
+    /// Sets its digest as [`shape`](Self::shape) does. `text`: the statement, stored as the digest's first
+    /// sample.
     #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn digest_by_shape(&self, shape: &str, text: &str) {
         let Some((running, local)) = self.recorded() else {

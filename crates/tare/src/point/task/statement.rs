@@ -64,8 +64,8 @@ pub fn start(class: &Class) -> Statement {
     }
 }
 
-/// The clock when an event of a task begins, 0 = it is not timed, and its flags then. The CPU time of a thread
-/// says nothing about a task.
+/// The clock when an event of a task begins, 0 = it is not timed, and its flags then. The CPU time of a
+/// thread says nothing about a task.
 #[inline(always)]
 pub(super) fn clock_at_begin(local: &Local, bits: u8, event_type: EventType) -> (u64, u8) {
     if bits & effective::TIME == 0 {
@@ -414,8 +414,8 @@ impl Statement {
         }
     }
 
-    /// Nests what begins next in its session in the statement around this one, if this one was begun or resumed
-    /// last.
+    /// Nests what begins next in its session in the statement around this one, if this one was begun or
+    /// resumed last.
     #[inline]
     pub fn suspend(&self) {
         if let Some((running, local)) = self.running()
@@ -468,7 +468,8 @@ impl Statement {
         self.digest_by_shape(shape, shape);
     }
 
-    /// Sets its digest as [`shape`](Self::shape) does. `text`: the statement, stored as the digest's first sample.
+    /// Sets its digest as [`shape`](Self::shape) does. `text`: the statement, stored as the digest's first
+    /// sample.
     #[cfg_attr(not(feature = "instrument"), inline)]
     pub fn digest_by_shape(&self, shape: &str, text: &str) {
         if let Some((running, local)) = self.running() {

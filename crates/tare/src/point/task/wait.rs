@@ -69,8 +69,8 @@ enum State {
     Done,
 }
 
-/// Counts a future as a wait. If it is ready at its first poll, no clock is read; if not, the wait is timed from
-/// then until it is ready, or dropped. It may be polled on any thread (docs/async.md).
+/// Counts a future as a wait. If it is ready at its first poll, no clock is read; if not, the wait is timed
+/// from then until it is ready, or dropped. It may be polled on any thread (docs/async.md).
 ///
 /// ```
 /// tare::classes! { static LOCK_CACHE: Mutex = "wait/synch/mutex/app/LOCK_cache"; }
