@@ -83,7 +83,7 @@ arrows: ## which crate may use which
 modules: ## sizes of files and functions, and cycles of files, within their limits (scripts/modules CRATE explains)
 	@scripts/modules
 
-docs: ## links, paths and modules that documents name, and the tests of docs/adding.md and security.md, exist
+docs: ## links, paths and modules that documents name, documents that the source names, and the tests of adding.md and security.md, exist
 	@scripts/check-docs
 
 words: ## no identifier has a retired word (CONTRIBUTING.md; scripts/words PATH prints where)

@@ -1,4 +1,4 @@
-//! What calls of every level know about the level `active` (docs/active.md): the tag of lockers that began
+//! What calls of every level know about the level `active` (docs/active-internals.md): the tag of lockers that began
 //! there, and whether calls rest.
 
 use std::ffi::c_void;

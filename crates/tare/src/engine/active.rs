@@ -1,4 +1,4 @@
-//! The level `active`: docs/active.md. No event is counted but statements, in one row, and each thread keeps
+//! The level `active`: docs/active-internals.md. No event is counted but statements, in one row, and each thread keeps
 //! what it does now in the line of its slot.
 
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Calls at the level `active` (docs/active.md). They replace those of other levels while it is the level
+//! Calls at the level `active` (docs/active-internals.md). They replace those of other levels while it is the level
 //! ([`crate::hook`]), and check nothing. They are in a section of their own, because the fewer lines of code
 //! a statement runs through, the less it costs (docs/overhead.md).
 //!
