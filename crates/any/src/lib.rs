@@ -15,6 +15,7 @@
 //! | http | the protocol of nginx's clients |
 //! | mysql | the protocol of MySQL and MariaDB |
 //! | session | a client's session, and what is common to the protocols |
+//! | parts | bytes that come in parts |
 //! | request, text | a request's arguments; as text, and normalised |
 //! | descriptors | what is open under each file descriptor |
 //! | backend | what PostgreSQL's processes publish: wait events and roles |
@@ -63,6 +64,7 @@ mod memory;
 mod mysql;
 mod names;
 mod nginx;
+mod parts;
 mod postgres;
 #[cfg(test)]
 mod random;

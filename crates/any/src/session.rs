@@ -1,5 +1,6 @@
 //! A client's session, and what is common to the protocols.
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use engine::Command as State;
@@ -15,6 +16,13 @@ pub const MAX_PENDING: usize = 1 << 16;
 pub const MAX_STORED_BYTES: usize = 1 << 20;
 /// An empty list of pending commands keeps the memory for so many.
 pub const MAX_SPARE: usize = 1024;
+
+/// Frees what an empty list of pending commands has above that.
+pub fn shrink<T>(pending: &mut VecDeque<T>) {
+    if pending.capacity() > MAX_SPARE {
+        *pending = VecDeque::new();
+    }
+}
 
 /// One end of a socket.
 pub enum Address {

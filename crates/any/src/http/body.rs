@@ -1,6 +1,7 @@
 //! The end of a body.
 
 use super::line::Line;
+use crate::parts::take;
 
 /// What follows is no body: a chunk without a length, or more bytes than belong to it.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,9 +62,8 @@ impl Body {
             match self.state {
                 State::Bytes(0) => return Ok(true),
                 _ if part.is_empty() => return Ok(false),
-                State::Bytes(left) | State::Chunk(left) => {
-                    let length = part.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                    *part = &part[length..];
+                State::Bytes(mut left) | State::Chunk(mut left) => {
+                    let length = take(part, &mut left).len();
                     self.advance(length as u64);
                 }
                 State::Rest => *part = &[],

@@ -34,12 +34,25 @@ fn split(target: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
     }
 }
 
-/// Appends a method and the path. Values of the query are `?`, as they may be secret.
-pub fn write_text(method: &str, target: &[u8], is_cut: bool, into: &mut String) {
+/// Appends a method. Returns the path and the query; a target without a path is appended, too.
+fn write_method<'t>(
+    method: &str,
+    target: &'t [u8],
+    into: &mut String,
+) -> Option<(&'t [u8], Option<&'t [u8]>)> {
     into.push_str(method);
     into.push(' ');
-    let Some((path, query)) = split(target) else {
-        return into.push_str(if target == b"*" { "*" } else { "?" });
+    let parts = split(target);
+    if parts.is_none() {
+        into.push_str(if target == b"*" { "*" } else { "?" });
+    }
+    parts
+}
+
+/// Appends a method and the path. Values of the query are `?`, as they may be secret.
+pub fn write_text(method: &str, target: &[u8], is_cut: bool, into: &mut String) {
+    let Some((path, query)) = write_method(method, target, into) else {
+        return;
     };
     if path.is_empty() {
         into.push('/');
@@ -65,10 +78,8 @@ pub fn write_text(method: &str, target: &[u8], is_cut: bool, into: &mut String) 
 
 /// Appends the method and the shape of the path, and the names of the query's parameters.
 pub fn write_shape(method: &str, target: &[u8], is_cut: bool, into: &mut String) {
-    into.push_str(method);
-    into.push(' ');
-    let Some((path, query)) = split(target) else {
-        return into.push_str(if target == b"*" { "*" } else { "?" });
+    let Some((path, query)) = write_method(method, target, into) else {
+        return;
     };
     let is_path_cut = is_cut && query.is_none();
     let mut segments = path.split(|&byte| byte == b'/').peekable();

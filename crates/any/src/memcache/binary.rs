@@ -2,6 +2,7 @@
 
 use super::commands::{self, Kind};
 use super::requests::{Arrival, Fault, NotRequests, Silence};
+use crate::parts::{append_cut, take};
 use crate::request::Request;
 
 /// The first byte of a request.
@@ -85,12 +86,10 @@ impl Packet {
             None => HEADER_BYTES as u64,
             Some((.., end)) => end,
         };
-        let length = part
-            .len()
-            .min(usize::try_from(end - self.read).unwrap_or(usize::MAX));
-        let space = MAX_STORED_BYTES.saturating_sub(self.bytes.len());
-        self.bytes.extend_from_slice(&part[..length.min(space)]);
-        self.read += length as u64;
+        let mut rest = part;
+        let part = take(&mut rest, &mut (end - self.read));
+        append_cut(&mut self.bytes, part, MAX_STORED_BYTES);
+        self.read += part.len() as u64;
         if self.bytes.first() != Some(&REQUEST) {
             return Err(NotRequests);
         }
@@ -98,7 +97,7 @@ impl Packet {
             Some((extras, key, end)) if (HEADER_BYTES + extras + key) as u64 > end => {
                 Err(NotRequests)
             }
-            _ => Ok(length),
+            _ => Ok(part.len()),
         }
     }
 

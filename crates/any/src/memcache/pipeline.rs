@@ -16,7 +16,7 @@ use super::replies::{self, INVALID_ARGUMENTS, Outcome, Reply, UNKNOWN_COMMAND};
 use super::requests::{self, Arrival, Fault, Silence};
 use crate::calls::arrived;
 use crate::request::Request;
-use crate::session::{MAX_PENDING, MAX_SPARE, MAX_STORED_BYTES, Protocol, Session, fail};
+use crate::session::{MAX_PENDING, MAX_SPARE, MAX_STORED_BYTES, Protocol, Session, fail, shrink};
 
 /// A command that was read and has had no reply.
 struct Pending {
@@ -193,9 +193,7 @@ impl Commands {
             }
             self.finish_first(End::Executed);
         }
-        if self.pending.capacity() > MAX_SPARE {
-            self.pending = VecDeque::new();
-        }
+        shrink(&mut self.pending);
         self.session.set_state(State::Sleep);
     }
 

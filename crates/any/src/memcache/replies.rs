@@ -1,6 +1,7 @@
 //! Reads replies: where each ends, and what it says.
 
 use super::binary;
+use crate::parts::{append_cut, take};
 
 /// Bytes of a line that are stored: an error's text, or a meta command's flags.
 const MAX_LINE_BYTES: usize = 512;
@@ -107,20 +108,17 @@ impl Parser {
                 State::Line => {
                     let end = part.iter().position(|&byte| byte == b'\n');
                     let bytes = &part[..end.unwrap_or(part.len())];
-                    let space = MAX_LINE_BYTES.saturating_sub(self.bytes.len());
-                    self.bytes
-                        .extend_from_slice(&bytes[..bytes.len().min(space)]);
+                    append_cut(&mut self.bytes, bytes, MAX_LINE_BYTES);
                     part = &part[bytes.len()..];
                     if end.is_some() {
                         part = &part[1..];
                         self.end_line(&mut done);
                     }
                 }
-                State::Value(left, is_last) => {
-                    let length = part.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                    part = &part[length..];
-                    self.state = State::Value(left - length as u64, is_last);
-                    if left == length as u64 {
+                State::Value(mut left, is_last) => {
+                    take(&mut part, &mut left);
+                    self.state = State::Value(left, is_last);
+                    if left == 0 {
                         self.state = State::Start;
                         if is_last {
                             self.end(&mut done);
@@ -133,17 +131,13 @@ impl Parser {
                     part = &part[length..];
                     self.end_header(&mut done);
                 }
-                State::Body(left) => {
-                    let length = part.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                State::Body(mut left) => {
+                    let body = take(&mut part, &mut left);
                     if self.reply.outcome() == Outcome::Error {
-                        let space = MAX_LINE_BYTES.saturating_sub(self.reply.line.len());
-                        self.reply
-                            .line
-                            .extend_from_slice(&part[..length.min(space)]);
+                        append_cut(&mut self.reply.line, body, MAX_LINE_BYTES);
                     }
-                    part = &part[length..];
-                    self.state = State::Body(left - length as u64);
-                    if left == length as u64 {
+                    self.state = State::Body(left);
+                    if left == 0 {
                         self.end(&mut done);
                     }
                 }

@@ -4,6 +4,7 @@ use std::mem;
 
 use super::binary;
 use super::commands::{self, Command, Kind};
+use crate::parts::take;
 use crate::request::Request;
 
 /// The longest key.
@@ -106,9 +107,7 @@ impl Parser {
                     }
                 }
                 State::Value(left) => {
-                    let length = part.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
-                    part = &part[length..];
-                    *left -= length as u64;
+                    take(&mut part, left);
                     if *left == 0 {
                         self.state = State::Line(Line::default());
                         if let Some(arrival) = self.storing.take() {

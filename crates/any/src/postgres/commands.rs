@@ -164,37 +164,38 @@ impl Commands {
     }
 }
 
+/// The words that are not within parentheses.
+fn outer_words(tokens: Tokens<'_>) -> impl Iterator<Item = &str> {
+    let mut depth = 0u32;
+    tokens.filter_map(move |token| match token {
+        Token::Word(word) if depth == 0 => Some(word),
+        Token::Symbol("(") => {
+            depth += 1;
+            None
+        }
+        Token::Symbol(")") => {
+            depth = depth.saturating_sub(1);
+            None
+        }
+        _ => None,
+    })
+}
+
 /// The verb of a statement behind WITH: SELECT, or one that changes rows.
 fn find_main_verb(tokens: Tokens) -> &'static str {
-    let mut depth = 0u32;
-    for token in tokens {
-        match token {
-            Token::Symbol("(") => depth += 1,
-            Token::Symbol(")") => depth = depth.saturating_sub(1),
-            Token::Word(word) if depth == 0 => {
-                let verbs = ["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"];
-                if let Some(verb) = verbs.iter().find(|verb| word.eq_ignore_ascii_case(verb)) {
-                    return verb;
-                }
-            }
-            _ => {}
-        }
-    }
-    "SELECT"
+    const VERBS: [&str; 5] = ["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"];
+    outer_words(tokens)
+        .find_map(|word| {
+            VERBS
+                .into_iter()
+                .find(|verb| word.eq_ignore_ascii_case(verb))
+        })
+        .unwrap_or("SELECT")
 }
 
 /// Whether a word is among the tokens that are not within parentheses.
 pub fn has_word(tokens: Tokens, name: &str) -> bool {
-    let mut depth = 0u32;
-    for token in tokens {
-        match token {
-            Token::Symbol("(") => depth += 1,
-            Token::Symbol(")") => depth = depth.saturating_sub(1),
-            Token::Word(word) if depth == 0 && word.eq_ignore_ascii_case(name) => return true,
-            _ => {}
-        }
-    }
-    false
+    outer_words(tokens).any(|word| word.eq_ignore_ascii_case(name))
 }
 
 /// Whether some literals of a command may be secret: passwords, and options of connections.

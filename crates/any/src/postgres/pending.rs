@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::statements::{Change, Names, Portal, Source, StoredText};
-use crate::session::MAX_SPARE;
+use crate::session::shrink;
 
 /// A message that was read and has had no reply.
 pub struct Pending {
@@ -87,9 +87,7 @@ impl Queue {
 
     /// Frees memory that an empty queue does not need.
     pub fn shrink(&mut self) {
-        if self.pending.capacity() > MAX_SPARE {
-            self.pending = VecDeque::new();
-        }
+        shrink(&mut self.pending);
     }
 
     /// The server reads a COPY's data. It ignores the Syncs that come before its end. Returns whether the

@@ -16,7 +16,7 @@ use super::replies::{self, Reply};
 use super::{requests, text};
 use crate::calls::arrived;
 use crate::request::Request;
-use crate::session::{MAX_PENDING, MAX_SPARE, MAX_STORED_BYTES, Protocol, Session, fail};
+use crate::session::{MAX_PENDING, MAX_STORED_BYTES, Protocol, Session, fail, shrink};
 
 /// A command that was read and has had no reply.
 struct Pending {
@@ -205,9 +205,7 @@ impl Commands {
                 self.finish(silent, None);
             }
         }
-        if self.pending.capacity() > MAX_SPARE {
-            self.pending = VecDeque::new();
-        }
+        shrink(&mut self.pending);
         self.session.set_state(State::Sleep);
     }
 

@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use crate::parts::{append_cut, take};
+
 /// Bytes of a line that are stored: an error's text.
 const MAX_LINE_BYTES: usize = 256;
 /// Bytes of an array's first element that are stored: the kind of a message.
@@ -110,20 +112,17 @@ impl Parser {
                 State::Line(kind) => {
                     let end = part.iter().position(|&byte| byte == b'\n');
                     let text = &part[..end.unwrap_or(part.len())];
-                    let space = MAX_LINE_BYTES.saturating_sub(self.line.len());
-                    self.line.extend_from_slice(&text[..text.len().min(space)]);
+                    append_cut(&mut self.line, text, MAX_LINE_BYTES);
                     part = &part[text.len()..];
                     if end.is_some() {
                         part = &part[1..];
                         self.end_line(kind, &mut done)?;
                     }
                 }
-                State::Bulk(kind, left) => {
-                    let length = part.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                    self.store(kind, &part[..length]);
-                    part = &part[length..];
-                    self.state = State::Bulk(kind, left - length as u64);
-                    if left == length as u64 {
+                State::Bulk(kind, mut left) => {
+                    self.store(kind, take(&mut part, &mut left));
+                    self.state = State::Bulk(kind, left);
+                    if left == 0 {
                         self.end_bulk(kind, &mut done);
                     }
                 }
@@ -215,13 +214,9 @@ impl Parser {
     /// Stores a part of a string. The last two bytes, the line end, are cut later.
     fn store(&mut self, kind: u8, part: &[u8]) {
         if kind == b'!' {
-            let space = MAX_LINE_BYTES.saturating_sub(self.line.len());
-            self.line.extend_from_slice(&part[..part.len().min(space)]);
+            append_cut(&mut self.line, part, MAX_LINE_BYTES);
         } else if self.is_first_element() {
-            let space = MAX_WORD_BYTES.saturating_sub(self.reply.word.len());
-            self.reply
-                .word
-                .extend_from_slice(&part[..part.len().min(space)]);
+            append_cut(&mut self.reply.word, part, MAX_WORD_BYTES);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Reads requests: arrays of bulk strings, or lines.
 
+use crate::parts;
 use crate::request::Request;
 
 /// The longest line that the server accepts (PROTO_INLINE_MAX_SIZE).
@@ -50,11 +51,9 @@ impl Parser {
     ) -> Result<(), NotRequests> {
         while let Some(&byte) = part.first() {
             match self.state {
-                State::Bulk(left) => {
-                    let length = part.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                    self.request.append(&part[..length]);
-                    part = &part[length..];
-                    self.state = match left - length as u64 {
+                State::Bulk(mut left) => {
+                    self.request.append(parts::take(&mut part, &mut left));
+                    self.state = match left {
                         0 => State::End(2),
                         left => State::Bulk(left),
                     };
