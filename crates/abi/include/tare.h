@@ -32,8 +32,9 @@
  * Threads: every function may be called by any thread. Several threads may use one class, metric, lock, table
  * or stored program at the same time, and begin operations on one file or socket. Everything else is used by
  * one thread at a time: a config, a struct on the stack, a handle, a metadata lock, a prepared statement.
- * The same holds for freeing, closing or destroying an object. A wait, statement or transaction belongs to the
- * thread that began it (or to the session that this thread had entered); ended elsewhere, it is not counted.
+ * The same holds for freeing, closing or destroying an object. A wait, statement or transaction belongs to
+ * the thread that began it (or to the session that this thread had entered); ended elsewhere, it is not
+ * counted.
  * A signal handler may begin and end waits, if its thread has recorded an event before; what interrupts Tare
  * itself is counted as lost. A child of fork() does not record, and may call tare_start() itself.
  *
@@ -69,8 +70,9 @@ enum tare_status {
     TARE_PANIC = 9        /* a fault of Tare; please report it */
 };
 
-/* The calling thread's last failure, and what to do about it; "" = none yet. The text is valid until the
- * thread's next failure. A lock that is busy and a deadline that has passed are no failures. Never NULL. */
+/* The calling thread's last failure, and what to do about it; "" = none yet. The text is valid
+ * until the thread's next failure. A lock that is busy and a deadline that has passed are no
+ * failures. Never NULL. */
 const char *tare_error_message(void);
 
 /* The version of the library, such as "0.2.0"; a constant. */
@@ -82,25 +84,28 @@ typedef struct tare_config tare_config;
 
 enum tare_setting { TARE_OFF = 0, TARE_COUNTED = 1, TARE_ON = 2 };
 
-/* A configuration with MySQL 8.0's defaults, and its end. The functions below change it, for the next
- * tare_start(). They return TARE_NULL if the config or a text is NULL. */
+/* A configuration with MySQL 8.0's defaults, and its end. The functions below change it, for the
+ * next tare_start(). They return TARE_NULL if the config or a text is NULL. */
 tare_config *tare_config_new(void);
 void tare_config_free(tare_config *config);
 
-/* Makes the segment, into which Tare records, a file at `path`. Otherwise it is the file that the environment
- * variable TARE_SEGMENT names, or else memory. */
+/* Makes the segment, into which Tare records, a file at `path`. Otherwise it is the file that the
+ * environment variable TARE_SEGMENT names, or else memory. */
 int tare_config_segment(tare_config *config, const char *path);
-/* Sets the instruments that match the pattern (% = any text) to an enum tare_setting: off, counted, or counted
- * and timed. The most specific pattern wins, and among equals the last. TARE_INVALID: no such setting. */
+/* Sets the instruments that match the pattern (% = any text) to an enum tare_setting: off,
+ * counted, or counted and timed. The most specific pattern wins, and among equals the last.
+ * TARE_INVALID: no such setting. */
 int tare_config_instrument(tare_config *config, const char *pattern, int setting);
-/* Switches a consumer on or off, by its name in setup_consumers. tare_start() refuses unknown names. */
+/* Switches a consumer on or off, by its name in setup_consumers. tare_start() refuses unknown
+ * names. */
 int tare_config_consumer(tare_config *config, const char *name, int on);
 /* 0: the acquisition of a lock is timed only if it has to wait (default). 1: always, as in MySQL. */
 int tare_config_lock_timing(tare_config *config, int every);
-/* Limits the memory of threads' counters, in bytes; 0 = no limit. At the limit, new rows count as lost. */
+/* Limits the memory of threads' counters, in bytes; 0 = no limit. At the limit, new rows count as
+ * lost. */
 int tare_config_memory_limit(tare_config *config, uint64_t bytes);
-/* Sets a size: the number of rows of a table of the segment, or bytes. A value out of range becomes the nearest
- * possible one. TARE_INVALID: no such name. */
+/* Sets a size: the number of rows of a table of the segment, or bytes. A value out of range
+ * becomes the nearest possible one. TARE_INVALID: no such name. */
 /* One of: classes threads accounts users hosts actors schemas instances files digests digest_text_bytes
  * sql_text_bytes text_ring_bytes history history_long arena_lines sockets objects indexes
  * table_handles metadata_locks prepared_statements setup_objects metrics attribute_bytes. */
@@ -110,23 +115,24 @@ int tare_config_limit(tare_config *config, const char *name, size_t value);
  * (docs/sampling.md). Dashes may replace underscores. TARE_INVALID: no such option or value. */
 int tare_config_option(tare_config *config, const char *name, const char *value);
 
-/* Starts recording; NULL = the defaults. The config may be freed at once. Threads join at their next event.
- * TARE_RUNNING, TARE_NO_SEGMENT, TARE_INVALID (an unknown consumer; a system other than Linux): the host goes
- * on, and nothing is recorded. */
+/* Starts recording; NULL = the defaults. The config may be freed at once. Threads join at their
+ * next event. TARE_RUNNING, TARE_NO_SEGMENT, TARE_INVALID (an unknown consumer; a system other
+ * than Linux): the host goes on, and nothing is recorded. */
 int tare_start(const tare_config *config);
-/* Stops recording. A segment in memory is gone when the threads that recorded have ended, or when Tare starts
- * again; one in a file remains. Does nothing if Tare does not run. */
+/* Stops recording. A segment in memory is gone when the threads that recorded have ended, or when
+ * Tare starts again; one in a file remains. Does nothing if Tare does not run. */
 void tare_stop(void);
 /* 1 if Tare records, 0 if not. */
 int tare_is_running(void);
-/* Starts a thread that follows the settings that readers change, until tare_stop(). With it, functions that
- * record cost one load and one branch while all instruments of their kind are off: waits; statements, stages
- * and transactions; memory. Does nothing if Tare does not run. */
+/* Starts a thread that follows the settings that readers change, until tare_stop(). With it,
+ * functions that record cost one load and one branch while all instruments of their kind are off:
+ * waits; statements, stages and transactions; memory. Does nothing if Tare does not run. */
 void tare_watch_settings(void);
 /* How often tare_start() failed in this process, except with TARE_RUNNING. */
 uint64_t tare_failed_starts(void);
-/* A new file descriptor of the segment, for readers within the process, which the caller closes; -1 = Tare does
- * not run, the host has closed the segment's own descriptor, or there is no descriptor left. */
+/* A new file descriptor of the segment, for readers within the process, which the caller closes;
+ * -1 = Tare does not run, the host has closed the segment's own descriptor, or there is no
+ * descriptor left. */
 int tare_descriptor(void);
 
 /* ---- Classes: what setup_instruments lists -------------------------------------------------- */
@@ -161,9 +167,10 @@ enum tare_class_flags {
 };
 
 /*
- * Registers a class, at any time. `kind` is an enum tare_kind, `flags` are enum tare_class_flags. The same kind
- * and name again give the same class, for the life of the process. NULL: the name does not begin with the prefix
- * of its kind, or has more than 128 bytes, or the kind or flags do not exist. Every function takes such a NULL.
+ * Registers a class, at any time. `kind` is an enum tare_kind, `flags` are enum tare_class_flags.
+ * The same kind and name again give the same class, for the life of the process. NULL: the name
+ * does not begin with the prefix of its kind, or has more than 128 bytes, or the kind or flags do
+ * not exist. Every function takes such a NULL.
  */
 tare_class *tare_register(int kind, const char *name, unsigned flags, const char *documentation);
 
@@ -182,14 +189,15 @@ size_t tare_register_all(const tare_class_info *infos, size_t count);
 /* ---- Locks ---------------------------------------------------------------------------------- */
 
 /*
- * Locks for the threads of one process. They replace pthread's: Tare counts and times their use, and lists them
- * with their holders. They are initialised where they are, and must not be moved or copied. Zeroed memory, such as
- * a static variable, is a lock without a class: it counts as "unnamed", until tare_..._init() gives it a class,
- * before other threads use it. A lock with a class that is NULL or of another kind is one, too.
+ * Locks for the threads of one process. They replace pthread's: Tare counts and times their use,
+ * and lists them with their holders. They are initialised where they are, and must not be moved or
+ * copied. Zeroed memory, such as a static variable, is a lock without a class: it counts as
+ * "unnamed", until tare_..._init() gives it a class, before other threads use it. A lock with a
+ * class that is NULL or of another kind is one, too.
  *
- * The functions of a lock return TARE_NULL or TARE_INVALID if it is NULL or was destroyed. A deadline is a moment
- * of CLOCK_REALTIME, as pthread's are. A clock that is set during the wait does not move it. TARE_INVALID: its
- * tv_nsec is not from 0 to 999,999,999.
+ * The functions of a lock return TARE_NULL or TARE_INVALID if it is NULL or was destroyed. A
+ * deadline is a moment of CLOCK_REALTIME, as pthread's are. A clock that is set during the wait
+ * does not move it. TARE_INVALID: its tv_nsec is not from 0 to 999,999,999.
  */
 typedef struct tare_mutex { uint64_t opaque[4]; } tare_mutex;
 typedef struct tare_rwlock { uint64_t opaque[6]; } tare_rwlock;
@@ -199,7 +207,8 @@ typedef struct tare_cond { uint64_t opaque[4]; } tare_cond;
 #define TARE_RWLOCK_INITIALIZER { { 0, 0, 0, 0, 0, 0 } }
 #define TARE_COND_INITIALIZER { { 0, 0, 0, 0 } }
 
-/* Gives the mutex a class of kind MUTEX. TARE_INVALID: another kind; the mutex works, and counts as unnamed. */
+/* Gives the mutex a class of kind MUTEX. TARE_INVALID: another kind; the mutex works, and counts
+ * as unnamed. */
 int tare_mutex_init(tare_mutex *mutex, tare_class *cls);
 /* Ends the mutex. TARE_BUSY: it is held. */
 int tare_mutex_destroy(tare_mutex *mutex);
@@ -212,8 +221,8 @@ int tare_mutex_timedlock(tare_mutex *mutex, const struct timespec *deadline);
 /* Releases the mutex, which the calling thread holds. TARE_NOT_HELD: nobody does. */
 int tare_mutex_unlock(tare_mutex *mutex);
 
-/* A lock for readers (rd) or one writer (wr), with a class of kind RW_LOCK or SX_LOCK. Writers go before readers
- * that wait. Not recursive. Otherwise as the mutex. */
+/* A lock for readers (rd) or one writer (wr), with a class of kind RW_LOCK or SX_LOCK. Writers go
+ * before readers that wait. Not recursive. Otherwise as the mutex. */
 int tare_rwlock_init(tare_rwlock *rwlock, tare_class *cls);
 int tare_rwlock_destroy(tare_rwlock *rwlock);
 int tare_rwlock_rdlock(tare_rwlock *rwlock);
@@ -226,8 +235,9 @@ int tare_rwlock_wrunlock(tare_rwlock *rwlock);
 /* A condition variable, with a class of kind COND. No thread may wait for it when it is destroyed. */
 int tare_cond_init(tare_cond *cond, tare_class *cls);
 int tare_cond_destroy(tare_cond *cond);
-/* Releases the mutex, waits, and takes it again, also after TARE_TIMEOUT. The calling thread holds the mutex;
- * TARE_NOT_HELD: nobody does. May return without a signal, so check the condition in a loop. */
+/* Releases the mutex, waits, and takes it again, also after TARE_TIMEOUT. The calling thread holds
+ * the mutex; TARE_NOT_HELD: nobody does. May return without a signal, so check the condition in a
+ * loop. */
 int tare_cond_wait(tare_cond *cond, tare_mutex *mutex);
 int tare_cond_timedwait(tare_cond *cond, tare_mutex *mutex, const struct timespec *deadline);
 /* Wakes one waiting thread, or all. */
@@ -237,11 +247,12 @@ int tare_cond_broadcast(tare_cond *cond);
 /* ---- Locks of the C library, which the host keeps ------------------------------------------------ */
 
 /*
- * Each does what pthread_...() does, and returns what that returns (0, EBUSY, ETIMEDOUT and others; not an enum
- * tare_status). A lock that is free is counted under the class, and a wait for it is timed. If the GNU C library
- * is older than 2.30, each acquisition of a rwlock is timed. Tare stores nothing in the lock, so it has no
- * instance and no holder in Tare's tables. A class that is NULL or of another kind counts as "unnamed". Unlocking
- * and signalling are not counted, so pthread's own functions do as well. EINVAL: an object or a deadline is NULL.
+ * Each does what pthread_...() does, and returns what that returns (0, EBUSY, ETIMEDOUT and
+ * others; not an enum tare_status). A lock that is free is counted under the class, and a wait for
+ * it is timed. If the GNU C library is older than 2.30, each acquisition of a rwlock is timed.
+ * Tare stores nothing in the lock, so it has no instance and no holder in Tare's tables. A class
+ * that is NULL or of another kind counts as "unnamed". Unlocking and signalling are not counted,
+ * so pthread's own functions do as well. EINVAL: an object or a deadline is NULL.
  */
 int tare_pthread_mutex_lock(pthread_mutex_t *mutex, tare_class *cls);
 int tare_pthread_mutex_trylock(pthread_mutex_t *mutex, tare_class *cls);
@@ -295,24 +306,27 @@ typedef struct tare_wait { uint64_t opaque[8]; } tare_wait;
 /* For tare_wait_end(): the operation moves no bytes. */
 #define TARE_NO_BYTES UINT64_MAX
 
-/* Begins a wait. `cls` is of any wait kind, and `operation` an enum tare_operation of that kind: MUTEX 1 and 2,
- * RW_LOCK 3 to 6, SX_LOCK 3 to 9, COND 10 and 11, FILE 16 to 30, SOCKET 32 to 40, TABLE_IO 48 to 51,
- * TABLE_LOCK 52, 53 and 56 to 63, METADATA_LOCK 54, IDLE 55. Another one is not recorded. */
+/* Begins a wait. `cls` is of any wait kind, and `operation` an enum tare_operation of that kind:
+ * MUTEX 1 and 2, RW_LOCK 3 to 6, SX_LOCK 3 to 9, COND 10 and 11, FILE 16 to 30, SOCKET 32 to 40,
+ * TABLE_IO 48 to 51, TABLE_LOCK 52, 53 and 56 to 63, METADATA_LOCK 54, IDLE 55. Another one is not
+ * recorded. */
 void tare_wait_begin(tare_wait *wait, tare_class *cls, int operation);
-/* Ends a wait, with the number of bytes that were read or written, or of rows for a table. A second call does
- * nothing. */
+/* Ends a wait, with the number of bytes that were read or written, or of rows for a table. A
+ * second call does nothing. */
 void tare_wait_end(tare_wait *wait, uint64_t bytes);
 /* Begins to wait for a client's request. Kind IDLE. tare_wait_end(wait, TARE_NO_BYTES) ends it. */
 void tare_idle_begin(tare_wait *wait, tare_class *cls);
 
-/* An open file, by its path. Kind FILE. All that are open with one path share a row of file_instances. */
+/* An open file, by its path. Kind FILE. All that are open with one path share a row of
+ * file_instances. */
 typedef struct tare_file tare_file;
 tare_file *tare_file_open(tare_class *cls, const char *path);
 void tare_file_close(tare_file *file);
 /* Begins an operation on it, from TARE_OP_CREATE to TARE_OP_FILE_LOCK. */
 void tare_file_begin(tare_wait *wait, tare_file *file, int operation);
 
-/* An open socket, by its file descriptor: a row of socket_instances until it is closed. Kind SOCKET. */
+/* An open socket, by its file descriptor: a row of socket_instances until it is closed. Kind
+ * SOCKET. */
 typedef struct tare_socket tare_socket;
 tare_socket *tare_socket_open(tare_class *cls, int descriptor);
 void tare_socket_close(tare_socket *socket);
@@ -322,16 +336,19 @@ void tare_socket_begin(tare_wait *wait, tare_socket *socket, int operation);
 void tare_socket_peer(tare_socket *socket, const char *ip, uint16_t port);
 /* The calling thread, or the session that it has entered, serves the socket: THREAD_ID. */
 void tare_socket_own(const tare_socket *socket);
-/* Sets whether that thread or session waits for the peer to send something: STATE is IDLE or ACTIVE. */
+/* Sets whether that thread or session waits for the peer to send something: STATE is IDLE or
+ * ACTIVE. */
 void tare_socket_idle(const tare_socket *socket, int is_idle);
 
 /* ---- Stages ----------------------------------------------------------------------------------- */
 
-/* The calling thread enters a stage, and leaves the one before. Kind STAGE. The clock is read once. */
+/* The calling thread enters a stage, and leaves the one before. Kind STAGE. The clock is read
+ * once. */
 void tare_stage_set(tare_class *cls);
 /* Leaves the stage. The end of the statement does so, too. */
 void tare_stage_end(void);
-/* Sets how much of the stage's work is completed, and the estimate of all of it, in units of your choice. */
+/* Sets how much of the stage's work is completed, and the estimate of all of it, in units of your
+ * choice. */
 void tare_stage_progress(uint64_t completed, uint64_t estimated);
 
 /* ---- Statements --------------------------------------------------------------------------------- */
@@ -359,10 +376,12 @@ void tare_statement_end(tare_statement *statement);
 int tare_statement_is_recorded(const tare_statement *statement);
 /* Changes its class, when the host knows which statement it is. */
 void tare_statement_refine(tare_statement *statement, tare_class *cls);
-/* Sets its text in SQL, of which the first 1,024 bytes (sql_text_bytes) are stored, and computes its digest. */
+/* Sets its text in SQL, of which the first 1,024 bytes (sql_text_bytes) are stored, and computes
+ * its digest. */
 void tare_statement_text(tare_statement *statement, const char *text, size_t length);
-/* For other languages than SQL: sets the normalised text that DIGEST_TEXT shows (NUL-terminated), such as
- * "get ?", by which statements are grouped, and the text itself with its length (NULL = none). */
+/* For other languages than SQL: sets the normalised text that DIGEST_TEXT shows (NUL-terminated),
+ * such as "get ?", by which statements are grouped, and the text itself with its length (NULL =
+ * none). */
 void tare_statement_shape(tare_statement *statement, const char *shape, const char *text,
                           size_t length);
 /* Sets the text of a prepared statement, and its digest (NULL = computed from the text). */
@@ -373,22 +392,22 @@ void tare_statement_schema(tare_statement *statement, const char *name);
 /* Sets an enum tare_counter, or adds to it. */
 void tare_statement_set(tare_statement *statement, int counter, uint64_t value);
 void tare_statement_add(tare_statement *statement, int counter, uint64_t n);
-/* The statement failed: sets the error's number, SQLSTATE (five characters) and message, and counts the error, so
- * that tare_error_raised() is not needed. */
+/* The statement failed: sets the error's number, SQLSTATE (five characters) and message, and
+ * counts the error, so that tare_error_raised() is not needed. */
 void tare_statement_error(tare_statement *statement, uint32_t number, const char *sqlstate,
                           const char *message);
 
 /* Computes the digest of a text in SQL. TARE_NULL: `digest` is NULL. */
 int tare_digest_of(tare_digest *digest, const char *text, size_t length);
-/* Writes the normalised text (DIGEST_TEXT) of a text in SQL to `out`, as much as fits `size` bytes with a NUL.
- * Returns how many bytes were written, without the NUL. */
+/* Writes the normalised text (DIGEST_TEXT) of a text in SQL to `out`, as much as fits `size` bytes
+ * with a NUL. Returns how many bytes were written, without the NUL. */
 size_t tare_digest_text(const char *text, size_t length, char *out, size_t size);
 
 /* ---- Tables -------------------------------------------------------------------------------------- */
 
-/* A table by its name, for all sessions; `io` is of kind TABLE_IO, `lock` of kind TABLE_LOCK. `indexes` has the
- * names of its `count` indexes; events name an index by its place in the list. setup_objects says whether the
- * table is counted. */
+/* A table by its name, for all sessions; `io` is of kind TABLE_IO, `lock` of kind TABLE_LOCK.
+ * `indexes` has the names of its `count` indexes; events name an index by its place in the list.
+ * setup_objects says whether the table is counted. */
 typedef struct tare_table tare_table;
 tare_table *tare_table_new(tare_class *io, tare_class *lock, const char *schema, const char *name,
                            const char *const *indexes, size_t count);
@@ -408,16 +427,18 @@ enum tare_table_lock {
 typedef struct tare_table_handle tare_table_handle;
 tare_table_handle *tare_table_open(tare_table *table);
 void tare_table_close(tare_table_handle *handle);
-/* For hosts that reuse handles: the calling thread or its session owns it from now on, or nobody does. */
+/* For hosts that reuse handles: the calling thread or its session owns it from now on, or nobody
+ * does. */
 void tare_table_bind(tare_table_handle *handle);
 void tare_table_unbind(tare_table_handle *handle);
-/* Begins TARE_OP_FETCH, _INSERT, _UPDATE or _DELETE_ROW through an index (-1 = none). tare_wait_end() takes the
- * number of rows; TARE_NO_BYTES is one row. */
+/* Begins TARE_OP_FETCH, _INSERT, _UPDATE or _DELETE_ROW through an index (-1 = none).
+ * tare_wait_end() takes the number of rows; TARE_NO_BYTES is one row. */
 void tare_table_io_begin(tare_wait *wait, tare_table_handle *handle, int operation, int index);
-/* Begins to wait for an enum tare_table_lock. After its end, tare_table_locked(handle, lock, 1) says that the
- * handle has the lock. */
+/* Begins to wait for an enum tare_table_lock. After its end, tare_table_locked(handle, lock, 1)
+ * says that the handle has the lock. */
 void tare_table_lock_begin(tare_wait *wait, tare_table_handle *handle, int lock);
-/* The handle has the lock. waited = 0: it got it at the first try, which is counted without reading a clock. */
+/* The handle has the lock. waited = 0: it got it at the first try, which is counted without
+ * reading a clock. */
 void tare_table_locked(tare_table_handle *handle, int lock, int waited);
 /* The handle has released the storage engine's lock (external = 1), or the server's (0). */
 void tare_table_unlocked(tare_table_handle *handle, int external);
@@ -447,14 +468,14 @@ enum tare_lock_status {
     TARE_STATUS_KILLED = 7
 };
 
-/* A metadata lock of a session, not held yet: `on` is an enum tare_namespace; names may be NULL. Kind
- * METADATA_LOCK. It is a row of metadata_locks while it is waited for or held. */
+/* A metadata lock of a session, not held yet: `on` is an enum tare_namespace; names may be NULL.
+ * Kind METADATA_LOCK. It is a row of metadata_locks while it is waited for or held. */
 typedef struct tare_metadata_lock tare_metadata_lock;
 tare_metadata_lock *tare_metadata_lock_new(tare_class *cls, int on, const char *schema,
                                            const char *name, const char *column);
 void tare_metadata_lock_free(tare_metadata_lock *lock);
-/* Begins to wait for it, with an enum tare_lock_type and tare_lock_duration. LOCK_STATUS is PENDING until
- * tare_metadata_lock_set() or tare_metadata_lock_release(). */
+/* Begins to wait for it, with an enum tare_lock_type and tare_lock_duration. LOCK_STATUS is
+ * PENDING until tare_metadata_lock_set() or tare_metadata_lock_release(). */
 void tare_metadata_lock_begin(tare_wait *wait, tare_metadata_lock *lock, int type, int duration);
 /* Sets its status (enum tare_lock_status); the calling thread or its session is the owner. */
 void tare_metadata_lock_set(tare_metadata_lock *lock, int type, int duration, int status);
@@ -463,8 +484,9 @@ void tare_metadata_lock_release(tare_metadata_lock *lock);
 
 /* ---- Prepared statements and stored programs ------------------------------------------------------- */
 
-/* A prepared statement of the calling thread or its session: its number in the protocol, its name in SQL
- * (NULL = none) and its text. It is a row of prepared_statements_instances until it is freed. */
+/* A prepared statement of the calling thread or its session: its number in the protocol, its name
+ * in SQL (NULL = none) and its text. It is a row of prepared_statements_instances until it is
+ * freed. */
 typedef struct tare_prepared tare_prepared;
 tare_prepared *tare_prepared_new(uint64_t id, const char *name, const char *sql, size_t length);
 void tare_prepared_free(tare_prepared *prepared);
@@ -478,14 +500,15 @@ enum tare_program_type {
     TARE_EVENT = 1, TARE_FUNCTION = 2, TARE_PROCEDURE = 3, TARE_TRIGGER = 5
 };
 
-/* A stored program by its name; `type` is an enum tare_program_type. setup_objects says whether it is counted. */
+/* A stored program by its name; `type` is an enum tare_program_type. setup_objects says whether it
+ * is counted. */
 typedef struct tare_program tare_program;
 tare_program *tare_program_new(int type, const char *schema, const char *name);
 void tare_program_free(tare_program *program);
 /* The program was dropped: frees it, and removes its figures. */
 void tare_program_dropped(tare_program *program);
-/* A call that runs: a variable on the stack. Statements of the thread that begin and end in it count for the
- * program, too. A second call of tare_program_end() does nothing. */
+/* A call that runs: a variable on the stack. Statements of the thread that begin and end in it
+ * count for the program, too. A second call of tare_program_end() does nothing. */
 typedef struct tare_call { uint64_t opaque[8]; } tare_call;
 void tare_program_begin(tare_call *call, const tare_program *program);
 void tare_program_end(tare_call *call);
@@ -501,8 +524,8 @@ enum tare_isolation {
 };
 enum tare_transaction_flags { TARE_READ_ONLY = 1, TARE_AUTOCOMMIT = 2 };
 
-/* Begins a transaction of kind TRANSACTION, with an enum tare_isolation (another number is REPEATABLE READ) and
- * enum tare_transaction_flags. It may outlive many statements. */
+/* Begins a transaction of kind TRANSACTION, with an enum tare_isolation (another number is
+ * REPEATABLE READ) and enum tare_transaction_flags. It may outlive many statements. */
 void tare_transaction_begin(tare_transaction *transaction, tare_class *cls, int isolation,
                             unsigned flags);
 /* Ends it. A second call of either does nothing. */
@@ -535,9 +558,9 @@ enum tare_metrics_action {
 };
 
 /*
- * Registers a metric, at any time; flags are 0 or TARE_ENABLED. The same name again gives the same metric, for the
- * life of the process. NULL: the name has not 1 to 128 bytes, the subsystem not 1 to 64, or the type or flags do not
- * exist.
+ * Registers a metric, at any time; flags are 0 or TARE_ENABLED. The same name again gives the same
+ * metric, for the life of the process. NULL: the name has not 1 to 128 bytes, the subsystem not 1
+ * to 64, or the type or flags do not exist.
  */
 tare_metric *tare_metric_register(int type, const char *name, const char *subsystem,
                                   unsigned flags, const char *documentation);
@@ -547,8 +570,8 @@ void tare_metric_add(tare_metric *metric, uint64_t n);
 void tare_metric_set(tare_metric *metric, int64_t value);
 /* 1 if it is enabled, 0 if not: then the host need not measure what only this metric needs. */
 int tare_metric_is_enabled(tare_metric *metric);
-/* Does an enum tare_metrics_action to `all`, `module_SUBSYSTEM`, a name, or a pattern with %. TARE_INVALID: no
- * metric is selected, none allows it, or Tare does not run. */
+/* Does an enum tare_metrics_action to `all`, `module_SUBSYSTEM`, a name, or a pattern with %.
+ * TARE_INVALID: no metric is selected, none allows it, or Tare does not run. */
 int tare_metrics_act(int action, const char *what);
 
 /* ---- Memory and errors -------------------------------------------------------------------------- */
@@ -557,17 +580,19 @@ int tare_metrics_act(int action, const char *what);
 void tare_memory_allocated(tare_class *cls, size_t bytes);
 void tare_memory_freed(tare_class *cls, size_t bytes);
 
-/* Counts an error by its number (MySQL's, if there is one): raised, or handled so that no client gets it. */
+/* Counts an error by its number (MySQL's, if there is one): raised, or handled so that no client
+ * gets it. */
 void tare_error_raised(uint32_t code);
 void tare_error_handled(uint32_t code);
-/* Gives an error a name (MySQL: ER_...) and its SQLSTATE (NULL = none), so that the tables of errors list it, also
- * if it was never raised. Before or after tare_start(). TARE_NULL: it has no name. */
+/* Gives an error a name (MySQL: ER_...) and its SQLSTATE (NULL = none), so that the tables of
+ * errors list it, also if it was never raised. Before or after tare_start(). TARE_NULL: it has no
+ * name. */
 int tare_error_define(uint32_t code, const char *name, const char *sqlstate);
 
 /* ---- Threads ------------------------------------------------------------------------------------- */
 
-/* Starts a thread of a class of kind THREAD, as pthread_create() does; with another class, it starts without one.
- * TARE_NO_THREAD: the system started none, and errno says why. */
+/* Starts a thread of a class of kind THREAD, as pthread_create() does; with another class, it
+ * starts without one. TARE_NO_THREAD: the system started none, and errno says why. */
 int tare_thread_create(pthread_t *thread, const pthread_attr_t *attributes, tare_class *cls,
                        void *(*start)(void *), void *argument);
 /* Gives the calling thread a class of kind THREAD, if it was started otherwise. */
@@ -575,7 +600,8 @@ void tare_thread_register(tare_class *cls);
 /* The calling thread's (or its session's) THREAD_ID; 0 = not recorded. */
 uint64_t tare_thread_id(void);
 
-/* The next functions set what `threads` has of the calling thread, or of the session that it has entered. */
+/* The next functions set what `threads` has of the calling thread, or of the session that it has
+ * entered. */
 
 /* The account of its client. Earlier events remain those of the earlier account. */
 void tare_thread_set_account(const char *user, const char *host);
@@ -600,7 +626,8 @@ enum tare_connection_type {
     TARE_BACKGROUND = 0, TARE_TCP_IP = 1, TARE_TLS = 2, TARE_UNIX_SOCKET = 3
 };
 void tare_thread_set_connection_type(int type);
-/* THREAD_OS_ID. A session has that of the thread that has entered it: set it only if another thread works for it. */
+/* THREAD_OS_ID. A session has that of the thread that has entered it: set it only if another
+ * thread works for it. */
 void tare_thread_set_os_id(uint64_t id);
 /* The client's attributes (session_connect_attrs), a line "key=value" for each. They are cut after
  * performance_schema_session_connect_attrs_size bytes. */
@@ -610,13 +637,14 @@ void tare_thread_set_attributes(const char *lines);
 
 typedef struct tare_session tare_session;
 
-/* A session: a row of `threads`, of a class of kind THREAD. Only one thread at a time can be in it. */
+/* A session: a row of `threads`, of a class of kind THREAD. Only one thread at a time can be in
+ * it. */
 tare_session *tare_session_new(tare_class *cls);
-/* The calling thread works for the session from now on: its events are the session's. TARE_BUSY: another thread
- * does, or this one does already. */
+/* The calling thread works for the session from now on: its events are the session's. TARE_BUSY:
+ * another thread does, or this one does already. */
 int tare_session_enter(tare_session *session);
-/* The calling thread leaves the session. A thread that has entered several may leave them in any order.
- * TARE_NOT_HELD: it has not entered this one. */
+/* The calling thread leaves the session. A thread that has entered several may leave them in any
+ * order. TARE_NOT_HELD: it has not entered this one. */
 int tare_session_leave(tare_session *session);
 /* Ends the session. TARE_BUSY: a thread is in it. */
 int tare_session_free(tare_session *session);
