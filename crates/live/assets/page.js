@@ -6,8 +6,9 @@
 const NAMES = { sql: "Statements", wait: "Waits", user: "Users", host: "Hosts", schema: "Schemas", file: "Files", table: "Tables", stage: "Stages", thread: "Threads", process: "Processes" };
 const element = (id) => document.getElementById(id);
 
-// What is displayed: `last` milliseconds up to now, or from..to; filters by dimension; one statement; the server's status.
-const view = { last: 300000, from: null, to: null, filters: {}, statement: null, server: false };
+// What is displayed: a server, by its id (null: the first); `last` milliseconds up to now, or from..to; filters by
+// dimension; one statement; the server's status.
+const view = { target: null, last: 300000, from: null, to: null, filters: {}, statement: null, server: false };
 let state = null; // the last answer
 let held = false; // no redraw under a button that is held: a click or drag would lose its element
 
@@ -39,19 +40,25 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 // ---- the address has the state of the page, so that it can be bookmarked and reached by Back
 
-function remember(push) {
+function addressOf(view) {
   const words = new URLSearchParams();
+  if (view.target !== null) words.set("target", view.target);
   if (view.from !== null) { words.set("from", view.from); words.set("to", view.to); }
   else words.set("last", view.last);
   for (const [name, value] of Object.entries(view.filters)) words.set(name, value);
   if (view.statement !== null) words.set("statement", view.statement);
   if (view.server) words.set("server", "1");
-  history[push ? "pushState" : "replaceState"](null, "", `#${words}`);
+  return `#${words}`;
+}
+
+function remember(push) {
+  history[push ? "pushState" : "replaceState"](null, "", addressOf(view));
 }
 
 function recall() {
   const words = new URLSearchParams(location.hash.slice(1));
   const number = (name) => (words.has(name) && Number.isFinite(Number(words.get(name))) ? Number(words.get(name)) : null);
+  view.target = words.get("target");
   view.from = number("from");
   view.to = number("to");
   if (view.to === null) view.from = null;
@@ -64,6 +71,7 @@ function recall() {
 
 function change(changes, push = true) {
   Object.assign(view, changes);
+  remark = "";
   remember(push);
   refresh();
 }
@@ -71,13 +79,15 @@ function change(changes, push = true) {
 // ---- requests
 
 let lastRequest = 0;
+let remark = ""; // about the address, until it changes
 async function request(path, more) {
   const words = new URLSearchParams(view.filters);
+  if (view.target !== null) words.set("target", view.target);
   if (view.from !== null) { words.set("from", Math.round(view.from)); words.set("to", Math.round(view.to)); }
   else words.set("last", view.last);
   for (const [name, value] of Object.entries(more || {})) words.set(name, value);
   const answer = await fetch(`${path}?${words}`);
-  if (!answer.ok) throw new Error(await answer.text());
+  if (!answer.ok) throw Object.assign(new Error(await answer.text()), { status: answer.status });
   return answer.json();
 }
 
@@ -85,7 +95,8 @@ async function request(path, more) {
 let refusal = "";
 async function changeWindow(action) {
   try {
-    const answer = await fetch(`/api/window/${action}`, { method: "POST" });
+    const target = view.target === null ? "" : `?${new URLSearchParams({ target: view.target })}`;
+    const answer = await fetch(`/api/window/${action}${target}`, { method: "POST" });
     refusal = answer.ok ? "" : await answer.text();
   } catch (error) {
     refusal = `tare live does not answer: ${error.message}`;
@@ -106,7 +117,14 @@ async function refresh() {
     state = answer;
     draw(statement, server);
   } catch (error) {
-    if (mine === lastRequest) displayError(`tare live does not answer: ${error.message}`);
+    if (mine !== lastRequest) return;
+    if (error.status === 404 && view.target !== null) {
+      // A bookmark of a server that this page does not have.
+      change({ target: null, statement: null }, false);
+      remark = `${error.message.trim()}: this is the first one`;
+      return;
+    }
+    displayError(`tare live does not answer: ${error.message}`);
   }
 }
 
@@ -118,11 +136,12 @@ function displayError(why) {
 // ---- drawing
 
 function draw(statement, server) {
-  displayError(state.error);
+  displayError([remark, state.error].filter(Boolean).join("; "));
+  drawServers();
   element("target").textContent = state.target || "history";
   const { sampling, own, bytes, instrumentation } = state.cost;
   const words = [];
-  if (own !== null) words.push(`Tare uses ${percent(own)} of one CPU (${percent(sampling)} for sampling) and ${Math.round(bytes / 1e6)} MB`);
+  if (own !== null) words.push(`Tare uses ${percent(own)} of one CPU (${percent(sampling)} for sampling${state.servers ? " this server" : ""}) and ${Math.round(bytes / 1e6)} MB`);
   if (instrumentation !== null) words.push(`instrumentation takes ${percent(instrumentation)} of the server's CPU time`);
   element("cost").textContent = words.join("; ");
   for (const button of document.querySelectorAll("#ranges button[data-last]")) {
@@ -154,6 +173,18 @@ function draw(statement, server) {
   preserveFocus(() => element("tops").replaceChildren(...tops));
 }
 
+// The same time and page of another server. Filters and statements are of one server.
+const selection = (id) => ({ target: id, filters: {}, statement: null });
+function drawServers() {
+  const servers = state.servers || [];
+  const selected = servers.find(({ id }) => id === state.server);
+  document.title = selected ? `${selected.name} - Tare live` : "Tare live";
+  serversRow.draw(servers, state.server, {
+    address: (id) => addressOf({ ...view, ...selection(id) }),
+    select: (id) => change(selection(id)),
+  });
+}
+
 // What is switched off, and the statement that switches it on. Not drawn again while it is the same, so that a
 // selection of the statement stays.
 let noticesDrawn = "";
@@ -170,7 +201,7 @@ function drawCompare() {
   element("compare").hidden = !state.has_comparisons;
   const length = Math.max(1, Math.round((state.to - state.from) / 1000));
   const range = (from) => `${new Date(from).toISOString().slice(0, 19).replace("T", " ")}/${length}s`;
-  const windows = { before: range(state.from - length * 1000), after: range(state.from) };
+  const windows = { before: range(state.from - length * 1000), after: range(state.from), ...state.history };
   element("compare").href = `/diff?${new URLSearchParams(windows)}`;
 }
 

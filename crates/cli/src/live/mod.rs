@@ -30,8 +30,8 @@ use targets::{NamedTarget, Targets};
 /// shared memory, and the server executes nothing. It queries any other server (--dsn) in SQL, one
 /// statement for each moment. Of a program that does not use Tare (--pid) it displays the threads.
 ///
-/// SERVER, --dsn and --pid may be repeated, and a history may have several servers. The page displays the
-/// first; its address /api/state?target=NAME has the others.
+/// SERVER, --dsn and --pid may be repeated, and a history may have several servers. A row at the top then has
+/// each server with its active sessions, whether one is blocked, and whether it answers. A click selects it.
 ///
 /// Open the printed address: it has a token, without which every request is refused. The page changes
 /// nothing, but for exact windows with --allow-exact, and needs nothing from the network.

@@ -7,9 +7,10 @@ use mysql::prelude::Queryable;
 use serde_json::Value;
 
 use super::page::Live;
-use super::start_busy_server;
+use super::several::{start_mariadb, start_tare};
 use super::support::browser::Browser;
 use super::support::{Directory, wait_for};
+use super::{sleeper, start_busy_server};
 
 /// An expression for the button in a list whose text contains `text`.
 fn button(dimension: &str, text: &str) -> String {
@@ -119,7 +120,12 @@ fn the_page_draws_filters_selects_and_escapes_all_text() {
     page.wait_until(&format!("{} !== undefined", button("sql", "<script>")));
     assert_eq!(page.evaluate("document.title"), "Tare live");
     let elements = page.evaluate("[document.scripts.length, document.images.length]");
-    assert_eq!(elements, serde_json::json!([2, 0]));
+    assert_eq!(elements, serde_json::json!([3, 0]));
+    // The row of servers is for several.
+    assert_eq!(
+        page.evaluate("document.querySelector('#servers').hidden"),
+        true
+    );
 
     // What is switched off has a banner with the statement that switches it on.
     let banner = "document.querySelector('#notices code')";
@@ -229,6 +235,121 @@ fn a_statement_has_a_page_and_both_pages_fit_a_telephone() {
     assert_eq!(page.complaints, Vec::<String>::new());
     holder.query_drop("COMMIT").expect("commits");
     drop(server);
+    for thread in threads {
+        thread.join().expect("ends");
+    }
+}
+
+#[test]
+fn several_servers_have_a_row_and_addresses() {
+    let directory = Directory::new("live-row");
+    let (tare, mariadb) = (start_tare(), start_mariadb());
+    let threads = [sleeper(&tare, "of_tare"), sleeper(&mariadb, "of_mariadb")];
+    let socket = mariadb.socket().to_str().expect("UTF-8").to_owned();
+    let pid = tare.pid().to_string();
+    let live = Live::start(
+        &directory,
+        &["--pid", &pid, "--dsn", &socket, "--rate", "20"],
+    );
+    let mut page = Browser::start();
+    page.set_window(1280, 1000, false);
+    page.open(&live.url);
+    let link = |at: usize| format!("document.querySelectorAll('#servers a')[{at}]");
+    let is_selected = |at: usize, text: &str| {
+        let current = format!("{}.getAttribute('aria-current') === 'true'", link(at));
+        format!(
+            "{current} && document.querySelectorAll('#servers [aria-current]').length === 1 && {} !== undefined",
+            button("sql", text)
+        )
+    };
+    page.wait_until("document.querySelectorAll('#servers a').length === 2");
+    page.wait_until(&is_selected(0, "of_tare"));
+    // Each has its sessions now, and a curve by class.
+    for at in 0..2 {
+        page.wait_until(&format!(
+            "/, [0-9.]+ active now/.test({}.getAttribute('aria-label'))",
+            link(at)
+        ));
+        page.wait_until(&format!(
+            "{}.querySelectorAll('path[class^=c]').length > 0",
+            link(at)
+        ));
+    }
+    page.click(&link(1));
+    page.wait_until(&is_selected(1, "of_mariadb"));
+    let title = page.evaluate("document.title");
+    assert_eq!(title, format!("{socket} - Tare live"));
+
+    // A statement of the second server. Its address is enough to come back.
+    page.click(&format!(
+        "{}.closest('tr').querySelector('.more')",
+        button("sql", "of_mariadb")
+    ));
+    page.wait_until("document.querySelectorAll('#samples tr').length > 1");
+    let address = page.evaluate("location.hash");
+    let address = address.as_str().expect("text").to_owned();
+    assert!(
+        address.contains("target=%2F") && address.contains("statement="),
+        "{address}"
+    );
+    page.evaluate("history.back()");
+    page.wait_until(&format!(
+        "!document.querySelector('#overview').hidden && {}",
+        is_selected(1, "of_mariadb")
+    ));
+    page.evaluate("history.back()");
+    page.wait_until(&is_selected(0, "of_tare"));
+    page.open("about:blank");
+    page.open(&format!("http://{}/{address}", live.host));
+    page.wait_until("document.querySelector('#text').textContent.includes('of_mariadb')");
+    page.wait_until("document.querySelectorAll('#samples tr').length > 1");
+
+    // With keys: the statement is none of the first server's, but the page of the server is for all.
+    page.evaluate(&format!("{}.focus()", link(0)));
+    page.key("Enter");
+    page.wait_until(&format!(
+        "!document.querySelector('#overview').hidden && {}",
+        is_selected(0, "of_tare")
+    ));
+    page.click("document.querySelector('#server-button')");
+    page.wait_until("document.querySelector('#server-at').textContent !== ''");
+    page.click(&link(1));
+    page.wait_until("document.querySelector('#server-tables').textContent.includes('buffer pool')");
+    let hash = page.evaluate("location.hash");
+    assert!(
+        hash.as_str()
+            .is_some_and(|hash| hash.contains("target=%2F") && hash.contains("server=1")),
+        "{hash}"
+    );
+
+    // On a telephone the row scrolls, and the page does not. The selected server is visible.
+    page.set_window(390, 844, true);
+    page.evaluate("location.hash = ''");
+    page.wait_until(&is_selected(0, "of_tare"));
+    page.click(&link(1));
+    page.wait_until(&is_selected(1, "of_mariadb"));
+    let row = "document.querySelector('#servers ul')";
+    page.wait_until(&format!("document.documentElement.scrollWidth <= innerWidth && {row}.scrollWidth > {row}.clientWidth"));
+    let [left, _, width, _] = page.rect(&link(1));
+    assert!(left >= 0.0 && left + width <= 390.0, "{left} {width}");
+    take_picture(&mut page, "servers-telephone.png", (390, 844), true);
+    take_picture(&mut page, "servers.png", (1280, 1000), false);
+
+    assert_eq!(page.complaints, Vec::<String>::new());
+
+    // A server that ends, and an address of one that is not there.
+    drop(mariadb);
+    page.wait_until(&format!(
+        "{}.getAttribute('aria-label').endsWith(', does not answer')",
+        link(1)
+    ));
+    page.wait_until("!document.querySelector('#error').hidden");
+    page.evaluate("location.hash = '#target=nobody'");
+    page.wait_until(
+        "document.querySelector('#error').textContent.includes('there is no server nobody here')",
+    );
+    page.wait_until(&is_selected(0, "of_tare"));
+    drop(tare);
     for thread in threads {
         thread.join().expect("ends");
     }
