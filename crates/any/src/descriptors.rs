@@ -5,7 +5,7 @@
 
 use std::ffi::c_int;
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::wait::Wait;
@@ -55,9 +55,21 @@ pub fn claim(own: c_int) {
     unsafe { libc::pthread_atfork(None, None, Some(set_process)) };
 }
 
+/// Whether another process may use this memory. Where nobody would know, it may from the start.
+static IS_SHARED: AtomicBool = AtomicBool::new(!cfg!(target_arch = "x86_64"));
+
+/// From now on another process may use this memory: a child of vfork or clone.
+#[cfg(target_arch = "x86_64")]
+pub fn share_with_child() {
+    IS_SHARED.store(true, Ordering::Relaxed);
+}
+
 /// Whether the table is the calling process's. A child of vfork has descriptors of its own, but its parent's
-/// memory.
+/// memory. Only then is a system call needed.
 fn is_claimed() -> bool {
+    if !IS_SHARED.load(Ordering::Relaxed) {
+        return true;
+    }
     // SAFETY: getpid has no preconditions.
     PROCESS.load(Ordering::Relaxed) == unsafe { libc::getpid() }
 }

@@ -7,6 +7,7 @@
 //! | sockets | those that make connections |
 //! | polls | those that wait for something to do |
 //! | threads | those that start and name threads |
+//! | vfork | those that start a process in the memory of its parent |
 //! | locks | those for locks, which the program itself calls |
 //! | tls | those of the TLS library, which the program itself calls |
 
@@ -17,6 +18,8 @@ mod polls;
 mod sockets;
 mod threads;
 pub mod tls;
+#[cfg(target_arch = "x86_64")]
+mod vfork;
 
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
