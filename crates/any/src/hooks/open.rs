@@ -28,8 +28,14 @@ fn path_of(descriptor: c_int) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
+/// A path as text; what is no UTF-8 is replaced. For UTF-8 this is faster than `to_string_lossy`.
+fn to_text(path: &CStr) -> Cow<'_, str> {
+    path.to_str()
+        .map_or_else(|_| path.to_string_lossy(), Cow::Borrowed)
+}
+
 /// A file's full path, from the path that the program uses and without a look at the file system. `None` if that may be
-/// another file's: the path has `.`, `..` or `//`, or begins with a directory whose files stand for others.
+/// another file's: the path has `.`, `..` or `//`, or begins with a directory whose files are links.
 fn plain_path(directory: c_int, path: &CStr) -> Option<Cow<'_, str>> {
     let bytes = path.to_bytes();
     let is_plain = |pair: &[u8]| pair != b"//" && pair != b"/.";
@@ -39,7 +45,7 @@ fn plain_path(directory: c_int, path: &CStr) -> Option<Cow<'_, str>> {
     if bytes[0] == b'/' {
         let mut tops = [b"/dev/".as_slice(), b"/proc/"].into_iter();
         let is_other = tops.any(|top| bytes.starts_with(top));
-        return (!is_other).then(|| path.to_string_lossy());
+        return (!is_other).then(|| to_text(path));
     }
     if directory != libc::AT_FDCWD {
         return None;
@@ -109,7 +115,7 @@ fn begin(path: *const c_char) -> Opening {
     }
     observe(|| {
         // SAFETY: rule 2 (a C string).
-        let path = unsafe { CStr::from_ptr(path) }.to_string_lossy();
+        let path = to_text(unsafe { CStr::from_ptr(path) });
         let class = classes()?.file(&path);
         Some((
             class,
@@ -136,7 +142,11 @@ fn record_as<'p>(descriptor: c_int, begun: Opening, path: impl FnOnce() -> Optio
         });
         let before = match (path, classes()) {
             (Some(path), Some(classes)) => {
-                let class = classes.file(&path);
+                let class = match (&path, &wait) {
+                    // The class is that of the same path.
+                    (Cow::Borrowed(_), Some((class, _))) => class,
+                    _ => classes.file(&path),
+                };
                 let instance = file::Instance::open(class, &path);
                 if let Some((begun_as, wait)) = &mut wait
                     && std::ptr::eq(*begun_as, class)

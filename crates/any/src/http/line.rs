@@ -3,6 +3,17 @@
 /// Bytes of a line that are stored.
 pub const MAX_LINE_BYTES: usize = 4096;
 
+/// How far headers were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headers {
+    /// More follow.
+    Incomplete,
+    /// All of them.
+    Complete,
+    /// Up to one that stopped it.
+    Stopped,
+}
+
 /// A line that is read.
 #[derive(Debug, Default)]
 pub struct Line {
@@ -19,7 +30,7 @@ impl Line {
         if std::mem::take(&mut self.is_done) {
             self.bytes.clear();
         }
-        let Some(end) = part.iter().position(|&byte| byte == b'\n') else {
+        let Some(end) = memchr::memchr(b'\n', part) else {
             self.append(part);
             *part = &[];
             return None;
@@ -28,13 +39,53 @@ impl Line {
         *part = &part[end + 1..];
         self.is_done = true;
         let line = match self.bytes.is_empty() {
-            true => &line[..line.len().min(MAX_LINE_BYTES)],
+            true => line,
             false => {
                 self.append(line);
                 &self.bytes
             }
         };
-        Some(line.strip_suffix(b"\r").unwrap_or(line))
+        Some(without_end(line))
+    }
+
+    /// Reads headers. `take` is called with the name and the value of those whose names begin with one of these letters;
+    /// false: it reads no more. `part` has then what follows.
+    pub fn read_headers(
+        &mut self,
+        part: &mut &[u8],
+        letters: &[u8],
+        mut take: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Headers {
+        let mut take_line = |line: &[u8]| match line.first() {
+            None => Some(Headers::Complete),
+            // Most headers are of no interest.
+            Some(first) if !letters.contains(&first.to_ascii_lowercase()) => None,
+            Some(_) => {
+                let (name, value) = header(line)?;
+                (!take(name, value)).then_some(Headers::Stopped)
+            }
+        };
+        if !self.is_done && !self.bytes.is_empty() {
+            let Some(line) = self.read(part) else {
+                return Headers::Incomplete;
+            };
+            if let Some(end) = take_line(line) {
+                return end;
+            }
+        }
+        let (all, mut start) = (*part, 0);
+        for end in memchr::memchr_iter(b'\n', all) {
+            let line = &all[start..end];
+            start = end + 1;
+            if let Some(end) = take_line(without_end(line)) {
+                *part = &all[start..];
+                return end;
+            }
+        }
+        *part = &[];
+        self.clear();
+        self.append(&all[start..]);
+        Headers::Incomplete
     }
 
     fn append(&mut self, part: &[u8]) {
@@ -49,9 +100,15 @@ impl Line {
     }
 }
 
+/// A line without its line end, cut.
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = &line[..line.len().min(MAX_LINE_BYTES)];
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
 /// The name and the value of a header's line.
-pub fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let colon = line.iter().position(|&byte| byte == b':')?;
+fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = memchr::memchr(b':', line)?;
     Some((&line[..colon], line[colon + 1..].trim_ascii()))
 }
 

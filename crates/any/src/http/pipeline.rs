@@ -51,6 +51,8 @@ pub struct Requests {
     is_described: bool,
     /// What is left of a request that was answered before all of it was read.
     rest: Request,
+    /// An empty request, whose memory the next one takes.
+    spare: Request,
     /// Whether nothing was read yet.
     is_new: bool,
     is_lost: bool,
@@ -70,6 +72,7 @@ impl Requests {
             running: None,
             is_described: false,
             rest: Request::default(),
+            spare: Request::default(),
             is_new: true,
             is_lost: false,
             session,
@@ -184,10 +187,8 @@ impl Protocol for Requests {
 impl Requests {
     /// A request begins.
     fn push(&mut self, since: u64) {
-        self.pending.push_back(Pending {
-            request: Request::default(),
-            since,
-        });
+        let request = mem::take(&mut self.spare);
+        self.pending.push_back(Pending { request, since });
     }
 
     /// Begins the statement of the first request, and describes it as soon as its headers are read.
@@ -287,7 +288,10 @@ impl Requests {
     fn end_first(&mut self, end: End) {
         let statement = self.take_statement();
         self.is_described = false;
-        self.pending.pop_front();
+        if let Some(Pending { mut request, .. }) = self.pending.pop_front() {
+            request.clear();
+            self.spare = request;
+        }
         let Some(statement) = statement else { return };
         let head = self.responses.head();
         match end {

@@ -1,7 +1,7 @@
 //! Reads requests, as far as Tare needs: where each ends, what it asks for, and who asks.
 
 use super::body::Body;
-use super::line::{self, Line};
+use super::line::{self, Headers, Line};
 use super::methods::{self, Method};
 
 /// Bytes of a target that are stored.
@@ -32,6 +32,18 @@ pub struct Request {
 }
 
 impl Request {
+    /// Forgets all of it, but not its memory.
+    pub fn clear(&mut self) {
+        let Self {
+            mut target,
+            mut host,
+            ..
+        } = std::mem::take(self);
+        target.clear();
+        host.clear();
+        (self.target, self.host) = (target, host);
+    }
+
     /// Reads its first line. False: it is none.
     fn read_line(&mut self, line: &[u8]) -> bool {
         let mut words = line
@@ -65,7 +77,11 @@ impl Request {
         let host = &value[..end.unwrap_or(value.len())];
         let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._[]:*".contains(byte);
         if host.len() <= MAX_NAME_BYTES && host.iter().all(is_sign) {
-            self.host = String::from_utf8_lossy(host).to_ascii_lowercase();
+            let signs = host
+                .iter()
+                .map(|&byte| char::from(byte.to_ascii_lowercase()));
+            self.host.clear();
+            self.host.extend(signs);
         }
     }
 }
@@ -168,15 +184,13 @@ impl Parser {
                     return Some(Event::Progress);
                 }
                 State::Headers => {
-                    let line = self.line.read(part)?;
-                    if line.is_empty() {
-                        self.end_headers(request);
-                        return Some(Event::Progress);
-                    }
-                    let Some((name, value)) = line::header(line) else {
-                        continue;
-                    };
-                    let is_well_formed = match name.len() {
+                    let Self {
+                        line,
+                        length,
+                        is_chunked,
+                        ..
+                    } = self;
+                    let read = |name: &[u8], value: &[u8]| match name.len() {
                         4 if name.eq_ignore_ascii_case(b"host") => {
                             request.set_host(value);
                             true
@@ -185,18 +199,23 @@ impl Parser {
                             request.user = user(value);
                             true
                         }
-                        14 if name.eq_ignore_ascii_case(b"content-length") => self
-                            .length
-                            .replace(line::number(value).unwrap_or(u64::MAX))
-                            .is_none(),
+                        14 if name.eq_ignore_ascii_case(b"content-length") => {
+                            let value = line::number(value).unwrap_or(u64::MAX);
+                            length.replace(value).is_none()
+                        }
                         17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
-                            let is_first = !std::mem::replace(&mut self.is_chunked, true);
+                            let is_first = !std::mem::replace(is_chunked, true);
                             is_first && value.eq_ignore_ascii_case(b"chunked")
                         }
                         _ => true,
                     };
-                    if !is_well_formed {
-                        self.state = State::Malformed;
+                    match line.read_headers(part, b"acht", read) {
+                        Headers::Incomplete => return None,
+                        Headers::Complete => {
+                            self.end_headers(request);
+                            return Some(Event::Progress);
+                        }
+                        Headers::Stopped => self.state = State::Malformed,
                     }
                 }
                 State::Body(body) => match body.read(part) {

@@ -1,7 +1,7 @@
 //! Reads responses: where each ends, and its status.
 
 use super::body::Body;
-use super::line::{self, Line};
+use super::line::{self, Headers, Line};
 
 /// What the server writes is no response: a frame of HTTP/2, bytes behind an upgrade.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Parser {
                 },
                 _ if part.is_empty() => return Ok(None),
                 State::Start => {
-                    self.head = Head::default();
+                    self.head.clear();
                     self.line.clear();
                     self.state = State::Status;
                     if request.without_headers {
@@ -110,18 +110,20 @@ impl Parser {
                     };
                     let (status, text) = status(line).ok_or(NotResponse)?;
                     self.head.status = status;
-                    self.head.line = text;
+                    match str::from_utf8(text) {
+                        Ok(text) => self.head.line.push_str(text),
+                        Err(_) => (self.head.line).push_str(&String::from_utf8_lossy(text)),
+                    }
                     self.state = State::Headers;
                 }
                 State::Headers => {
-                    let Some(line) = self.line.read(part) else {
-                        return Ok(None);
+                    let Self { line, head, .. } = self;
+                    let read = |name: &[u8], value: &[u8]| {
+                        head.read(name, value);
+                        true
                     };
-                    if !line.is_empty() {
-                        if let Some((name, value)) = line::header(line) {
-                            self.head.read(name, value);
-                        }
-                        continue;
+                    if line.read_headers(part, b"ct", read) != Headers::Complete {
+                        return Ok(None);
                     }
                     match self.head.status {
                         101 => {
@@ -158,6 +160,16 @@ impl Parser {
 }
 
 impl Head {
+    /// Another response begins.
+    fn clear(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        *self = Self {
+            line,
+            ..Self::default()
+        };
+    }
+
     fn read(&mut self, name: &[u8], value: &[u8]) {
         match name.len() {
             10 if name.eq_ignore_ascii_case(b"connection") => {
@@ -185,12 +197,11 @@ impl Head {
 }
 
 /// The status of a first line, and its text.
-fn status(line: &[u8]) -> Option<(u16, String)> {
+fn status(line: &[u8]) -> Option<(u16, &[u8])> {
     let rest = line.strip_prefix(b"HTTP/1.")?.get(1..)?.trim_ascii_start();
     let digits = rest.get(..3)?;
     let status = line::number(digits)?;
-    let text = &rest[..rest.len().min(MAX_STATUS_BYTES)];
-    Some((status as u16, String::from_utf8_lossy(text).into_owned()))
+    Some((status as u16, &rest[..rest.len().min(MAX_STATUS_BYTES)]))
 }
 
 #[cfg(test)]
