@@ -16,7 +16,7 @@ use super::requests::{self, Request};
 use super::responses;
 use super::{proxy, route};
 use crate::calls::arrived;
-use crate::session::{MAX_SPARE, Protocol, Session, fail};
+use crate::session::{Protocol, Session, fail, shrink};
 
 /// The most requests of a connection that have no response yet. The server reads as many as its buffers have
 /// space for: four times 8 KiB if the configuration does not say otherwise.
@@ -276,9 +276,7 @@ impl Requests {
             return self.lose_track();
         }
         if self.pending.is_empty() {
-            if self.pending.capacity() > MAX_SPARE {
-                self.pending = VecDeque::new();
-            }
+            shrink(&mut self.pending);
             self.session.set_state(State::Sleep);
         }
         self.run_first();
