@@ -172,7 +172,7 @@ impl Session {
         }
         let lines = attributes.iter().filter(|(_, value)| !value.is_empty());
         let lines: Vec<String> = lines
-            .map(|(name, value)| format!("{name}={value}"))
+            .map(|(name, value)| attribute_line(name, value))
             .collect();
         thread::set_attributes(&lines.join("\n"));
     }
@@ -198,6 +198,11 @@ impl Session {
     }
 }
 
+/// An attribute in one line, also if the client's text has several.
+fn attribute_line(name: &str, value: &str) -> String {
+    format!("{name}={value}").replace(['\n', '\r'], " ")
+}
+
 /// The name of a client's host.
 fn host_of(ip: IpAddr) -> String {
     match ip.is_loopback() {
@@ -212,4 +217,14 @@ pub const UNKNOWN_ERROR: u32 = 1105;
 /// A statement was answered by an error with this text.
 pub fn fail(statement: &Statement, text: &str) {
     statement.error(UNKNOWN_ERROR, "HY000", text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attribute_is_no_second_one() {
+        assert_eq!(attribute_line("_pid", "1\r\nuser=x"), "_pid=1  user=x");
+    }
 }
