@@ -42,8 +42,8 @@ static PROCESS: AtomicI32 = AtomicI32::new(0);
 /// The descriptor of Tare's own, by which other processes find the segment; -1 = there is none.
 static OWN: AtomicI32 = AtomicI32::new(-1);
 
-/// From now on the table is that of the calling process, and then of a child in which Tare continues. `own`: the
-/// descriptor of Tare's own.
+/// From now on the table is that of the calling process, and then of a child in which Tare continues. `own`:
+/// the descriptor of Tare's own.
 pub fn claim(own: c_int) {
     OWN.store(own, Ordering::Relaxed);
     extern "C" fn set_process() {

@@ -39,7 +39,7 @@ pub fn records_locks() -> bool {
 /// The program waits for something to do. Until then, a fork with a single thread is that of a server that
 /// goes into the background, and Tare continues in its child.
 #[inline]
-pub fn is_serving() {
+pub fn begin_serving() {
     if MAY_DAEMONIZE.load(Ordering::Relaxed) {
         MAY_DAEMONIZE.store(false, Ordering::Relaxed);
         engine::follow_forks(false);
@@ -130,8 +130,8 @@ fn start(name: &str) -> Result<(), StartError> {
     Ok(())
 }
 
-/// The protocol of a program, by its name. Redis, PostgreSQL, nginx, MySQL and their kin are recognised also by what
-/// they export for their modules.
+/// The protocol of a program, by its name. Redis, PostgreSQL, nginx, MySQL and their kin are recognised also
+/// by what they export for their modules.
 fn protocol_of(name: &str) -> Option<CommandProtocol> {
     let is_redis = || {
         [c"processCommand", c"readQueryFromClient"]

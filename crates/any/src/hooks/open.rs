@@ -34,8 +34,9 @@ fn to_text(path: &CStr) -> Cow<'_, str> {
         .map_or_else(|_| path.to_string_lossy(), Cow::Borrowed)
 }
 
-/// A file's full path, from the path that the program uses and without a look at the file system. `None` if that may be
-/// another file's: the path has `.`, `..` or `//`, or begins with a directory whose files are links.
+/// A file's full path, from the path that the program uses and without a look at the file system. `None` if
+/// that may be another file's: the path has `.`, `..` or `//`, or begins with a directory whose files are
+/// links.
 fn plain_path(directory: c_int, path: &CStr) -> Option<Cow<'_, str>> {
     let bytes = path.to_bytes();
     let is_plain = |pair: &[u8]| pair != b"//" && pair != b"/.";
@@ -54,7 +55,8 @@ fn plain_path(directory: c_int, path: &CStr) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(full.to_string_lossy().into_owned()))
 }
 
-/// The path of a file that is not open. If it has no plain path: its directory without symbolic links, and its name.
+/// The path of a file that is not open. If it has no plain path: its directory without symbolic links, and
+/// its name.
 ///
 /// # Safety
 /// `path` is NULL or a C string.

@@ -65,7 +65,7 @@ fn end_quiet() {
 
 fn begin_idle() -> Option<ManuallyDrop<Waiting>> {
     observe(|| {
-        start::is_serving();
+        start::begin_serving();
         end_quiet();
         nginx::update_role();
         engine::settings::follow_level_in_child();

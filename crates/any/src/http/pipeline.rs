@@ -1,8 +1,8 @@
 //! The requests of a connection that run, and what they change: its user and database.
 //!
-//! A request begins when the poll returned after which its first byte was read, and ends when its response was
-//! written. The server reads the requests of a pipeline one after the other: those that it has not begun when it
-//! closes the connection do not count.
+//! A request begins when the poll returned after which its first byte was read, and ends when its response
+//! was written. The server reads the requests of a pipeline one after the other: those that it has not begun
+//! when it closes the connection do not count.
 
 use std::collections::VecDeque;
 use std::mem;

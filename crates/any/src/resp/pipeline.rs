@@ -147,7 +147,7 @@ impl Commands {
         if self.pending.len() + queued == MAX_PENDING {
             return self.lose_track();
         }
-        let is_silent = self.is_silent(command, request);
+        let is_silent = self.follow_mode(command, request);
         if command.effect == Effect::Stream {
             self.mode = Replies::Stream;
         }
@@ -171,8 +171,8 @@ impl Commands {
         }
     }
 
-    /// Whether a command ends without a reply.
-    fn is_silent(&mut self, command: &Command, request: &Request) -> bool {
+    /// Changes which commands have replies, as this one does. Returns whether it ends without a reply.
+    fn follow_mode(&mut self, command: &Command, request: &Request) -> bool {
         if command.effect == Effect::Reply {
             let mode = request.argument(2);
             match mode.to_ascii_lowercase().as_slice() {

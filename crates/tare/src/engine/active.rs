@@ -1,5 +1,5 @@
-//! The level `active`: docs/active-internals.md. No event is counted but statements, in one row, and each thread keeps
-//! what it does now in the line of its slot.
+//! The level `active`: docs/active-internals.md. No event is counted but statements, in one row, and each
+//! thread keeps what it does now in the line of its slot.
 
 use std::sync::atomic::Ordering;
 

@@ -1,5 +1,5 @@
-//! The level `active` (docs/active-internals.md), for a host that switches what its own points call. Such a point
-//! calls these functions only at that level, and they check nothing.
+//! The level `active` (docs/active-internals.md), for a host that switches what its own points call. Such a
+//! point calls these functions only at that level, and they check nothing.
 
 use std::sync::atomic::Ordering;
 
