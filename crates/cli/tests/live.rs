@@ -291,6 +291,13 @@ fn a_history_has_holders_that_slept_and_deadlocks() {
             "{tree}"
         );
     }
+    // The comparison is of this server.
+    let link = page.evaluate("document.querySelector('#compare').search");
+    assert!(
+        link.as_str()
+            .is_some_and(|link| link.ends_with("&host=db1&server=shop")),
+        "{link}"
+    );
     let deadlocks = page.evaluate("document.querySelector('#deadlocks').innerText");
     for expected in [
         "2 in this time",

@@ -4,7 +4,7 @@
 //! cli opens a server or segment ---> target.rs ----> metrics/ (queries when scraped) -------\
 //!                                                \-> page/watch.rs -> timeline.rs             web.rs ---> HTTP
 //! history's files -----------------------------------------------------/        |          /
-//! cli compares its windows -------------> page/diff.rs ------------------ site.rs, answers.rs
+//! cli compares its windows -------------> page/diff.rs ------------------ site.rs, servers.rs, answers.rs
 //! ```
 #![forbid(unsafe_code)]
 
