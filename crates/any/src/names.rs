@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use engine::{Class, Kind, thread};
@@ -176,9 +175,14 @@ fn file_kind(path: &str) -> usize {
     {
         return SYSTEM;
     }
-    let name = Path::new(path)
-        .file_name()
-        .map_or("", |name| name.to_str().unwrap_or(""));
+    let name = match path.rfind('/') {
+        Some(at) => &path[at + 1..],
+        None => path,
+    };
+    // All ends begin with a dot.
+    if !name.contains('.') {
+        return DATA;
+    }
     let ends_so = |kind: &FileKind| kind.ends.iter().any(|end| name.ends_with(end));
     match FILE_KINDS.iter().position(ends_so) {
         Some(kind) => kind,

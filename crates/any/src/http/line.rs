@@ -114,10 +114,12 @@ fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// A value that is a decimal number.
 pub fn number(value: &[u8]) -> Option<u64> {
-    match value.iter().all(u8::is_ascii_digit) {
-        true => str::from_utf8(value).ok()?.parse().ok(),
-        false => None,
-    }
+    let add = |number: u64, &byte: &u8| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    };
+    let number = value.iter().try_fold(0, add);
+    number.filter(|_| !value.is_empty())
 }
 
 #[cfg(test)]

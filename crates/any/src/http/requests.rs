@@ -75,13 +75,17 @@ impl Request {
             _ => value.iter().position(|&byte| byte == b':'),
         };
         let host = &value[..end.unwrap_or(value.len())];
-        let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._[]:*".contains(byte);
-        if host.len() <= MAX_NAME_BYTES && host.iter().all(is_sign) {
-            let signs = host
-                .iter()
-                .map(|&byte| char::from(byte.to_ascii_lowercase()));
+        let is_sign = |byte: &u8| {
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'-' | b'.' | b'_' | b'[' | b']' | b':' | b'*')
+        };
+        if host.len() <= MAX_NAME_BYTES
+            && host.iter().all(is_sign)
+            && let Ok(host) = str::from_utf8(host)
+        {
             self.host.clear();
-            self.host.extend(signs);
+            self.host.push_str(host);
+            self.host.make_ascii_lowercase();
         }
     }
 }
