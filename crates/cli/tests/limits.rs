@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use servers::{Version, command_line, create_data_directory, library};
 use support::{Directory, finish, wait_for};
 
-/// Starts MariaDB under `tare run` with a limit on the size of files and with TARE_OPTIONS. Returns its
-/// log and its process id once it listens.
+/// Starts MariaDB under `tare run` with a limit on the size of files, with TARE_OPTIONS, and with its memory locked.
+/// Returns its log and its process id once it listens.
 fn start(directory: &Directory, limit: &str, options: &str) -> (std::process::Child, String, u32) {
     start_with(directory, limit, &[("TARE_OPTIONS", options)])
 }
@@ -32,6 +32,8 @@ fn start_with(
         .arg(library())
         .arg("--")
         .args(command_line(Version::Mariadb, directory.path()))
+        // It locks its memory, if it has the rights of root.
+        .arg("--memlock")
         .current_dir(directory.path())
         .envs(environment.iter().copied())
         .stdin(Stdio::null())
@@ -85,9 +87,10 @@ fn a_server_whose_segment_would_replace_a_file_runs_without_tare() {
 }
 
 #[test]
-fn a_soft_limit_is_raised_only_for_the_segment() {
+fn a_soft_limit_is_raised_only_for_the_segment_which_is_not_locked() {
     let directory = Directory::new("fsize");
-    let (child, log, pid) = start(&directory, "200000000:", "");
+    // It has 1 GiB of address space or more.
+    let (child, log, pid) = start(&directory, "200000000:", "max_thread_instances=256");
     assert_eq!(
         tare_reader::discover::find_of_process(pid).len(),
         1,
@@ -96,6 +99,15 @@ fn a_soft_limit_is_raised_only_for_the_segment() {
     let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).expect("readable");
     let line = limits.lines().find(|l| l.starts_with("Max file size"));
     assert!(line.is_some_and(|l| l.contains("200000000")), "{limits}");
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("readable");
+    let kilobytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|line| line.trim_end_matches(" kB").trim().parse::<u64>().ok());
+        number.unwrap_or_else(|| panic!("{name} {status}"))
+    };
+    assert!(kilobytes("RssShmem:") < 64 << 10, "{status}");
+    let is_locked = kilobytes("VmLck:") > 64 << 10;
+    assert_eq!(is_locked, rustix::process::geteuid().is_root(), "{status}");
     stop(child);
 }
 
