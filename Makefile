@@ -125,7 +125,7 @@ headline: demo ## measure README's kind of figures: tare serve against a build w
 	@$(call weigh,headline,--plain target/demo/tare,target/demo/tare-instrumented)
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
-RECIPES = configs versions instruments connect schedulers allocators locks generator own demo headline server door any postgres memory events explain late watch scrape
+RECIPES = configs versions instruments connect schedulers allocators locks generator own demo headline server door any postgres nginx memory events explain late watch scrape
 weigh-quick: deps-weigh build ## run every recipe of tare weigh in its quick form; reports in target/weigh (some two hours; RECIPES="configs connect" runs those)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/weigh-quick $(WEIGHED) $(RECIPES)

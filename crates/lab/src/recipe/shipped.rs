@@ -34,6 +34,7 @@ shipped!(
     "door",
     "any",
     "postgres",
+    "nginx",
     "memory",
     "events",
     "explain",
