@@ -311,38 +311,6 @@ function drawLegend(above, hasGaps) {
   preserveFocus(() => element("legend").replaceChildren(...entries));
 }
 
-// The ranges without samples, in seconds since 1970.
-function gapsOf(times, values, step) {
-  const gaps = [];
-  values.forEach((value, at) => {
-    if (value !== null) return;
-    const [from, to] = [times[at] / 1000, (times[at] + step) / 1000];
-    const last = gaps[gaps.length - 1];
-    if (last && last[1] === from) last[1] = to;
-    else gaps.push([from, to]);
-  });
-  return gaps;
-}
-
-// Hatches ranges of a plot, in the colour of gaps.
-function hatch(u, ranges) {
-  const { left, top, width, height } = u.bbox;
-  const { ctx } = u;
-  const tile = create("canvas", { width: 8, height: 8 });
-  const line = tile.getContext("2d");
-  line.strokeStyle = colour("--gap");
-  line.lineWidth = 2;
-  for (const x of [-8, 0, 8]) { line.moveTo(x, 8); line.lineTo(x + 8, 0); }
-  line.stroke();
-  ctx.save();
-  ctx.fillStyle = ctx.createPattern(tile, "repeat");
-  for (const [from, to] of ranges) {
-    const [x, end] = [from, to].map((at) => Math.min(left + width, Math.max(left, u.valToPos(at, "x", true))));
-    ctx.fillRect(x, top, end - x, height);
-  }
-  ctx.restore();
-}
-
 const plots = new Map(); // by the element in which they are
 
 // Creates a plot in an element, or changes its data if the element and the colours are as before.
@@ -366,7 +334,7 @@ function plotIn(id, data, options, [yMin, yMax], gaps) {
       scales: { x: { time: true, auto: false, range: (u, min, max) => [min, max] }, y: { auto: false, range: (u, min, max) => [min, max], ...options.y } },
       axes: [{ ...dim, space: 70, values: (u, marks) => marks.map((at) => clock(at * 1000)), ...x }, { ...dim, size: 52, ...y }],
       series: [{}, ...options.series()],
-      hooks: { drawAxes: [(u) => hatch(u, tare.gaps)], setSelect: [select] },
+      hooks: { drawAxes: [(u) => drawings.hatch(u, tare.gaps, colour("--gap"))], setSelect: [select] },
     }, data, host);
     plot.tare = tare;
     plots.set(id, plot);
@@ -403,14 +371,14 @@ function drawStack(id, { times, classes, step }, limit) {
     }),
     { label: "CPUs", stroke: colour("--alarm"), dash: [6, 4], width: 2, points: { show: false } },
   ];
-  plotIn(id, data, { series }, [0, Math.max(most, limit || 0, 0.1) * 1.1], gapsOf(times, classes[0], step));
+  plotIn(id, data, { series }, [0, Math.max(most, limit || 0, 0.1) * 1.1], drawings.gapsOf(times, classes[0], step));
 }
 
 function drawCurve() {
   const { times, classes, step } = state.curve;
   const most = times.reduce((most, _, i) => Math.max(most, classes.reduce((sum, values) => sum + (values[i] || 0), 0)), 0);
   const above = Boolean(state.cpus) && most < state.cpus / 4;
-  drawLegend(above, gapsOf(times, classes[0], step).length > 0);
+  drawLegend(above, drawings.gapsOf(times, classes[0], step).length > 0);
   drawStack("curve", state.curve, above || !state.cpus ? null : state.cpus);
 }
 
@@ -487,7 +455,7 @@ function what(row) {
 
 // ---- a statement's own page
 
-const PERCENTILES = ["p50", "p95", "p99"];
+const { PERCENTILES } = drawings;
 
 function drawStatement(answer) {
   element("text").textContent = answer.text || answer.sql;
@@ -541,7 +509,7 @@ function drawLatency({ summary, histogram, percentiles, trend, why }) {
   const buckets = histogram || [];
   const missing = summary && why ? `This server has no histograms of statements, so there are no percentiles: ${why}` : why;
   element("histogram-none").textContent = missing || (buckets.length ? "" : "No execution has ended yet.");
-  drawHistogram(buckets, percentiles);
+  drawings.drawHistogram(element("histogram"), buckets, percentiles, duration);
   drawTrend(trend || []);
 }
 
@@ -556,55 +524,6 @@ function drawTrend(trend) {
     { label, stroke: colour(["--dim", "--c0", "--c6", "--c2"][at]), width: 2, dash: at ? [] : [4, 4], points: { show: true, size: 4 }, value: (u, ns) => duration(ns) }));
   const axes = [{}, { values: (u, marks) => marks.map((ns) => (ns === null ? "" : duration(ns))), size: 76 }];
   plotIn("trend", data, { series, axes, legend: true, y: { distr: 3 } }, [Math.min(...all) / 2000, (Math.max(...all) / 1000) * 2], []);
-}
-
-// The histogram: time from left to right and calls upwards, both on logarithmic scales, with the percentiles.
-const WIDTH = 720, HEIGHT = 200, LEFT = 56, BOTTOM = 24, TOP = 18;
-function drawHistogram(buckets, percentiles) {
-  const svg = element("histogram");
-  svg.toggleAttribute("hidden", !buckets.length);
-  if (!buckets.length) return;
-  const draw = (tag, attributes, text) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    if (text) made.textContent = text;
-    return made;
-  };
-  const decade = (ps, round) => Math.max(3, round(Math.log10(Math.max(1, ps))));
-  const least = decade(buckets[0][0] || 1, Math.floor);
-  const most = Math.max(least + 1, decade(buckets[buckets.length - 1][1], Math.ceil));
-  const highest = Math.max(1, Math.ceil(Math.log10(Math.max(...buckets.map(([, , count]) => count)) * 1.5)));
-  const x = (ps) => LEFT + (WIDTH - LEFT) * Math.min(1, Math.max(0, (Math.log10(Math.max(1, ps)) - least) / (most - least)));
-  // One call is visible: the scale begins below it.
-  const y = (count) => HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * ((Math.log10(count) + 0.3) / (highest + 0.3));
-  const parts = [];
-  for (let power = 0; power <= highest; power += Math.ceil(highest / 4)) {
-    const at = y(10 ** power);
-    parts.push(draw("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: at, y2: at }),
-      draw("text", { x: LEFT - 6, y: at + 4, "text-anchor": "end" }, (10 ** power).toLocaleString()));
-  }
-  for (let power = least; power <= most; power += 1) {
-    const at = x(10 ** power);
-    const anchor = power === most ? "end" : "middle";
-    parts.push(draw("line", { class: "grid", x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM }),
-      draw("text", { x: at, y: HEIGHT - 6, "text-anchor": anchor }, duration(10 ** power / 1000).replace(/\.0+(?= )/, "")));
-  }
-  for (const [low, high, count] of buckets) {
-    const [from, to] = [x(low), x(high)];
-    const rect = draw("rect", { x: from, y: y(count), width: Math.max(1, to - from - 0.5), height: HEIGHT - BOTTOM - y(count) });
-    rect.append(draw("title", {}, `${duration(low / 1000) || "0"} to ${duration(high / 1000)}: ${count} calls`));
-    parts.push(rect);
-  }
-  PERCENTILES.forEach((name, i) => {
-    if (!percentiles) return;
-    const at = x(percentiles[i]);
-    parts.push(draw("line", { class: "mark", x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM }));
-    // Names that would touch are drawn on the other side.
-    parts.push(draw("text", { class: "mark", x: at, y: TOP - 5, "text-anchor": ["end", "middle", "start"][i] }, name));
-  });
-  const label = percentiles ? PERCENTILES.map((name, i) => `${name} ${duration(percentiles[i] / 1000)}`).join(", ") : "";
-  svg.setAttribute("aria-label", `Histogram of latencies since the server began to count: ${label}`);
-  svg.replaceChildren(...parts);
 }
 
 // ---- the status of the server

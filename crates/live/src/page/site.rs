@@ -22,7 +22,7 @@ const FORM_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self';
                            frame-ancestors 'none'";
 
 /// The page's files.
-const FILES: [(&str, &str, &str); 7] = [
+const FILES: [(&str, &str, &str); 8] = [
     (
         "/icon.svg",
         "image/svg+xml",
@@ -42,6 +42,11 @@ const FILES: [(&str, &str, &str); 7] = [
         "/page.js",
         "text/javascript; charset=utf-8",
         include_str!("../../assets/page.js"),
+    ),
+    (
+        "/drawings.js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../assets/drawings.js"),
     ),
     (
         "/servers.js",
