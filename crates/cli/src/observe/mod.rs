@@ -97,6 +97,7 @@ impl ObservedServer {
     }
 
     /// What was opened.
+    #[cfg(feature = "tools")]
     pub fn target(&self) -> &Target {
         &self.target
     }
