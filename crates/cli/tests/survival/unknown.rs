@@ -58,8 +58,8 @@ fn an_unknown_server_is_observed_from_outside_with_a_message() {
     let lines: Vec<&str> = done.stderr.lines().collect();
     assert_eq!(lines.len(), 3, "{done:?}");
     assert!(
-        lines[0].contains("another version; its statements, ")
-            && lines[1].contains("mysqld: files, sockets, ")
+        lines[0].contains("another version; its stages, ")
+            && lines[1].contains("mysqld: statements with users and databases, files, ")
             && lines[2].contains("mysqld runs as process "),
         "{done:?}"
     );
