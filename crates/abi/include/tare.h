@@ -90,7 +90,9 @@ tare_config *tare_config_new(void);
 void tare_config_free(tare_config *config);
 
 /* Makes the segment, into which Tare records, a file at `path`. Otherwise it is the file that the
- * environment variable TARE_SEGMENT names, or else memory. */
+ * environment variable TARE_SEGMENT names, or else memory. With a file, tare_start() sets an action for
+ * SIGBUS: if the file gets no more space, recording ends and the process goes on. For other causes, the
+ * process's earlier action is called. */
 int tare_config_segment(tare_config *config, const char *path);
 /* Sets the instruments that match the pattern (% = any text) to an enum tare_setting: off,
  * counted, or counted and timed. The most specific pattern wins, and among equals the last.

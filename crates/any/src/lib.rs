@@ -6,6 +6,7 @@
 //! | module | what it has |
 //! |---|---|
 //! | memory | the function that locks the program's memory |
+//! | signals | the functions that set the action for SIGBUS |
 //! | hooks | the functions that the program calls: files, sockets, polls and sleeps, threads, locks |
 //! | start | recognises the program, starts the engine, reads options |
 //! | client | a client's connection: its session and its commands |
@@ -72,6 +73,7 @@ mod real;
 mod request;
 mod resp;
 mod session;
+mod signals;
 mod sites;
 mod start;
 mod text;

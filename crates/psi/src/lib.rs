@@ -9,7 +9,7 @@
 //! | interface | the ground floor: what differs between releases, and how their structures and texts are read |
 //! | door | what each call means in Tare's engine, written once |
 //! | releases | per release: its structures' offsets, and its entries |
-//! | memory | the server's mlockall |
+//! | memory, signals | the server's mlockall; its action for SIGBUS, and the signals that it blocks |
 //! | start | starts the engine within a server |
 //! | hook | recognises the server, finds the entries, patches all of them or none |
 //!
@@ -44,6 +44,7 @@ pub mod hook;
 pub mod interface;
 pub mod memory;
 pub mod releases;
+pub mod signals;
 pub mod start;
 
 /// The dynamic linker runs it before `main` when the library is preloaded. In the program of this crate's
@@ -53,5 +54,6 @@ pub mod start;
 static CONSTRUCTOR: extern "C" fn() = constructor;
 
 extern "C" fn constructor() {
+    signals::find_all();
     hook::open();
 }

@@ -3,11 +3,11 @@
 //! | segment | how it is mapped |
 //! |---|---|
 //! | sealed against shrinking (every memfd of a writer) | in place |
-//! | a file whose writer lives (`TARE_SEGMENT`) | in place: shortening it would stop the writer, too |
+//! | a file whose writer lives (`TARE_SEGMENT`) | in place |
 //! | any other file (saved segments, unknown bytes) | a private copy of its data |
 //!
 //! A file that is shortened while it is mapped kills the reader by SIGBUS. The private copy prevents that for
-//! files that merely look like a segment.
+//! files that merely look like a segment. Who may shorten a writer's own file could also stop the writer.
 
 use std::fs::{File, OpenOptions};
 use std::io;

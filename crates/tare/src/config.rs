@@ -103,7 +103,8 @@ pub struct Config {
     /// The limits of the segment's tables.
     pub limits: Limits,
     /// A file for the segment. `None`: the file that the environment's `TARE_SEGMENT` names, else
-    /// memory.
+    /// memory. With a file, [`start`](crate::start()) sets an action for SIGBUS: if the file gets no more
+    /// space, recording ends and the process goes on. The host's earlier action is called for other causes.
     pub segment: Option<PathBuf>,
     /// Settings by pattern (`%` = any text). The most specific pattern wins, and among equals the last.
     /// Only patterns that start with `thread` change how threads begin.
@@ -161,7 +162,9 @@ impl Config {
         self
     }
 
-    /// Sets the file for the segment.
+    /// Sets the file for the segment. With a file, [`start`](crate::start()) sets an action for SIGBUS: if the
+    /// file gets no more space, recording ends and the process goes on. For other causes, the process's earlier
+    /// action is called.
     pub fn segment(mut self, path: impl Into<PathBuf>) -> Self {
         self.segment = Some(path.into());
         self

@@ -106,10 +106,13 @@ pub mod sync;
 
 pub use class::{CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Rule, Sampling, Setting, StartError, Timer};
+pub use engine::settings::watch_settings;
 #[cfg(all(feature = "door", target_os = "linux"))]
 #[doc(hidden)]
-pub use engine::memory_lock::lock_all;
-pub use engine::settings::watch_settings;
+pub use engine::{
+    bus_errors::{host_mask, host_sigaction, host_signal},
+    memory_lock::lock_all,
+};
 pub use engine::{descriptor, failed_starts, follow_forks, is_running, start, stop};
 #[cfg(feature = "door")]
 #[doc(hidden)]

@@ -15,6 +15,7 @@ mod postgres_waits;
 mod processes;
 mod programs;
 mod redis;
+mod segment_file;
 mod server;
 #[path = "../support/servers.rs"]
 mod servers;

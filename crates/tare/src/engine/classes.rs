@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_class_whose_writer_was_killed_is_placed_again() {
         let config = Config::default().frequent_classes(64);
-        let engine = Engine::create(config, 0, 1, Local::free).expect("a segment");
+        let engine = Engine::create(config, 0, 1, Local::free, || {}).expect("a segment");
         let free = (1..=64).find(|i| engine.kind_of(*i).is_none());
         let number = free.expect("a free number");
         engine.view.class(number).name.set("error/7");

@@ -45,8 +45,9 @@ pub fn start(config: Config) -> Result<(), StartError> {
     let generation = next_generation();
     install_fork_handler();
     clock::calibrate();
-    let created = consumers(&config.consumers)
-        .and_then(|bits| Engine::create(config, bits, generation, Local::free));
+    let created = consumers(&config.consumers).and_then(|bits| {
+        Engine::create(config, bits, generation, Local::free, || running::record(0))
+    });
     match created {
         Ok(engine) => {
             LAST_GENERATION.store(generation, Ordering::Relaxed);

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Mutex;
 
+use super::bus_errors::{GuardedFile, MAX_FILES};
 use super::descriptor::Descriptor;
 use super::system;
 use crate::segment_file::check_segment_path;
@@ -18,6 +19,8 @@ pub struct Mapping {
     base: *mut u8,
     bytes: usize,
     file: Descriptor,
+    /// Of a segment in a file.
+    guarded: Option<&'static GuardedFile>,
 }
 
 // SAFETY: the mapping is memory that any thread may access through atomics.
@@ -27,7 +30,10 @@ unsafe impl Sync for Mapping {}
 
 /// Address ranges of segments that ended. A thread that was interrupted inside a point by a signal
 /// handler that stopped Tare may still store into one, so they stay mapped for a while.
-static RETIRED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+static RETIRED: Mutex<Vec<Retired>> = Mutex::new(Vec::new());
+
+/// First byte, length, and the file.
+type Retired = (usize, usize, Option<&'static GuardedFile>);
 
 /// Address ranges of all segments that are mapped.
 static MAPPED: Mutex<Vec<Range<usize>>> = Mutex::new(Vec::new());
@@ -40,6 +46,9 @@ pub fn mapped_ranges() -> Vec<Range<usize>> {
 /// How many retired ranges stay mapped: they take address space only, their pages are freed at once.
 const MAX_RETIRED: usize = 64;
 
+// Others have ended, and threads still use them.
+const _: () = assert!(MAX_FILES >= 2 * MAX_RETIRED);
+
 impl Mapping {
     /// A segment in anonymous memory that others open through /proc/PID/fd. It is sealed: no other
     /// process can change its size.
@@ -48,8 +57,8 @@ impl Mapping {
     }
 
     /// A segment in a file that only its owner may open. The segment of another run is replaced, and no other
-    /// file.
-    pub fn file(path: &Path, bytes: usize) -> io::Result<Self> {
+    /// file. `end_recording` is called, in a signal handler, when the file gets no more space.
+    pub fn file(path: &Path, bytes: usize, end_recording: fn()) -> io::Result<Self> {
         check_segment_path(path)?;
         match std::fs::remove_file(path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -60,7 +69,10 @@ impl Mapping {
             libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         // SAFETY: the name is a C string; a failure is a negative number, checked below.
         let fd = unsafe { libc::open(name.as_ptr(), flags, 0o600) };
-        let mapping = Self::of_descriptor(fd, bytes, |_| {});
+        let mapping = Self::of_descriptor(fd, bytes, |_| {}).and_then(|mut mapping| {
+            mapping.guarded = Some(GuardedFile::new(mapping.base, bytes, path, end_recording)?);
+            Ok(mapping)
+        });
         if mapping.is_err() && fd >= 0 {
             // What was not mapped is no segment, and the next run would refuse to replace it.
             let _ = std::fs::remove_file(path);
@@ -118,6 +130,7 @@ impl Mapping {
             base: base.cast(),
             bytes,
             file,
+            guarded: None,
         })
     }
 
@@ -129,6 +142,18 @@ impl Mapping {
     /// The descriptor, through which the same process can attach as a reader.
     pub fn descriptor(&self) -> &Descriptor {
         &self.file
+    }
+
+    /// Whether a page of the file could not be written.
+    pub fn is_incomplete(&self) -> bool {
+        self.guarded.is_some_and(GuardedFile::is_incomplete)
+    }
+
+    /// The engine that records into it stops.
+    pub fn end(&self) {
+        if let Some(file) = self.guarded {
+            file.end();
+        }
     }
 
     /// Returns the pages of an ended memory segment to the system. (A file keeps them, to be read
@@ -183,13 +208,16 @@ fn grow(fd: libc::c_int, bytes: usize) -> io::Result<()> {
 impl Drop for Mapping {
     fn drop(&mut self) {
         let mut retired = RETIRED.lock().unwrap_or_else(|e| e.into_inner());
-        retired.push((self.base as usize, self.bytes));
+        retired.push((self.base as usize, self.bytes, self.guarded));
         if retired.len() > MAX_RETIRED {
-            let (base, bytes) = retired.remove(0);
+            let (base, bytes, guarded) = retired.remove(0);
             let mut mapped = MAPPED.lock().unwrap_or_else(|e| e.into_inner());
             mapped.retain(|range| range.start != base);
             // SAFETY: a range that `of_descriptor` mapped; 64 later segments have ended since.
             unsafe { libc::munmap(base as *mut libc::c_void, bytes) };
+            if let Some(file) = guarded {
+                file.release();
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod account;
 pub(crate) mod active;
 mod awake;
 pub(crate) mod bank;
+pub mod bus_errors;
 mod cells;
 mod classes;
 pub mod clock;

@@ -163,7 +163,11 @@ pub(crate) fn watch_for_windows() {
 pub fn follow_level_in_child() {
     let Some(local) = hot::local() else { return };
     let engine = &local.engine;
-    if engine.is_child() && engine.view.control().is_active() != super::active::is_on() {
+    let is_running = NOW.generation.load(Ordering::Relaxed) == engine.generation();
+    if is_running
+        && engine.is_child()
+        && engine.view.control().is_active() != super::active::is_on()
+    {
         apply_level(engine);
     }
 }

@@ -90,12 +90,14 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Creates a segment with these consumers on. `free_local` frees a thread's local.
+    /// Creates a segment with these consumers on. `free_local` frees a thread's local. `end_recording` is called,
+    /// in a signal handler, when a file gets no more space.
     pub fn create(
         config: Config,
         consumers: u32,
         generation: u32,
         free_local: unsafe fn(*mut ()),
+        end_recording: fn(),
     ) -> Result<Arc<Self>, StartError> {
         let limits = config.limits.clamped();
         let geometry = Geometry::new(limits);
@@ -104,7 +106,7 @@ impl Engine {
             .clone()
             .or_else(|| std::env::var_os("TARE_SEGMENT").map(PathBuf::from));
         let mapped = match &path {
-            Some(path) => Mapping::file(path, geometry.total_bytes),
+            Some(path) => Mapping::file(path, geometry.total_bytes, end_recording),
             None => Mapping::memory(geometry.total_bytes),
         };
         let failed = |source| StartError::Segment {
@@ -168,6 +170,10 @@ impl Engine {
         engine.place_all();
         engine.publish_header();
         engine.process();
+        if engine.mapping.is_incomplete() {
+            engine.end();
+            return Err(failed(std::io::Error::from_raw_os_error(libc::ENOSPC)));
+        }
         Ok(engine)
     }
 
@@ -214,6 +220,7 @@ impl Engine {
 
     /// Marks the segment as ended, unless other processes record.
     pub(super) fn end(&self) {
+        self.mapping.end();
         if !self.leave_tree() {
             self.view.header().state.store(STOPPED, Ordering::Release);
         }
