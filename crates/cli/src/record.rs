@@ -133,7 +133,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         options.rate,
         args.dir.display()
     );
-    let mut spans = Spans(args.otlp.exporter(&options.server, &options.host));
+    let mut spans = Spans(args.otlp.exporter(&options.server, &options.host)?);
     let mut is_first = true;
     loop {
         let unwritten = |error: tare_history::Error| {

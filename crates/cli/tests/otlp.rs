@@ -1,59 +1,26 @@
 //! Spans of long statements, as `tare record --otlp` sends them to a receiver.
 
+#[path = "otlp/collector.rs"]
+mod collector;
+#[path = "otlp/receiver.rs"]
+mod receiver;
 mod support;
+#[path = "otlp/tls.rs"]
+mod tls;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
-use std::sync::mpsc::{self, Receiver};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
 use std::thread;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
+use receiver::receive;
 use serde_json::{Value, json};
 use support::server::Server;
 use support::{Directory, Process, query_history, wait_for};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const HOLDERS_TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
-
-/// A collector that answers each request with this status. Ends with the test program.
-fn collector(status: &'static str) -> (String, Receiver<Value>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("bound"));
-    let (send, requests) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let request = read_request(&mut stream.expect("a connection"), status);
-            let _ = send.send(request);
-        }
-    });
-    (url, requests)
-}
-
-fn read_request(stream: &mut TcpStream, status: &str) -> Value {
-    let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
-    let (mut line, mut length) = (String::new(), 0);
-    reader.read_line(&mut line).expect("a request");
-    assert_eq!(line, "POST /v1/traces HTTP/1.1\r\n");
-    loop {
-        line.clear();
-        reader.read_line(&mut line).expect("a header");
-        let Some((name, value)) = line.split_once(": ") else {
-            break;
-        };
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.trim().parse().expect("a number"),
-            "content-type" => assert_eq!(value.trim(), "application/json"),
-            _ => {}
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).expect("a body");
-    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\n{{}}");
-    stream.write_all(answer.as_bytes()).expect("answered");
-    serde_json::from_slice(&body).expect("JSON")
-}
 
 fn connection_id(conn: &mut Conn) -> u64 {
     let id = conn.query_first("SELECT CONNECTION_ID()").expect("answers");
@@ -78,7 +45,7 @@ fn server() -> Server {
     server
 }
 
-fn record(directory: &Directory, server: &Server, url: &str) -> std::process::Command {
+fn record(directory: &Directory, server: &Server, url: &str) -> Command {
     let pid = server.pid().to_string();
     let words = [
         "record",
@@ -102,11 +69,9 @@ fn samples(directory: &Directory) -> u64 {
     rows.first().and_then(|row| row["n"].as_u64()).unwrap_or(0)
 }
 
-#[test]
-fn a_span_has_its_parent_its_wait_and_its_blocker() {
-    let (directory, server) = (Directory::new("otlp"), server());
-    let (url, requests) = collector("200 OK");
-    let mut recorder = Process::start(record(&directory, &server, &url).stderr(Stdio::null()));
+/// A session with a trace waits until another one, which has one, too, releases a lock, and both are recorded. Meanwhile
+/// a third one runs a statement whose trace is not sampled. Returns the connections of the holder and the waiter.
+fn wait_for_a_lock(directory: &Directory, server: &Server) -> [u64; 2] {
     let [mut holder, mut waiter, mut unsampled] = [(); 3].map(|()| server.connect());
     let [holder_id, waiter_id, unsampled_id] =
         [&mut holder, &mut waiter, &mut unsampled].map(connection_id);
@@ -123,7 +88,7 @@ fn a_span_has_its_parent_its_wait_and_its_blocker() {
     });
     let blocked = "SELECT COUNT(*) AS n FROM blocks WHERE blocker IS NOT NULL";
     wait_for("the blocker", || {
-        let rows = query_history(&directory, "history", blocked);
+        let rows = query_history(directory, "history", blocked);
         (rows.first()?["n"].as_u64() > Some(0)).then_some(())
     });
     server
@@ -135,9 +100,20 @@ fn a_span_has_its_parent_its_wait_and_its_blocker() {
         .query_drop("DO RELEASE_LOCK('report')")
         .expect("released");
     waiting.join().expect("ends").expect("granted");
+    [holder_id, waiter_id]
+}
+
+#[test]
+fn a_span_has_its_parent_its_wait_and_its_blocker() {
+    let (directory, server) = (Directory::new("otlp"), server());
+    let (url, requests) = receive("200 OK", "{}");
+    let mut recorder = Process::start(record(&directory, &server, &url).stderr(Stdio::null()));
+    let [holder_id, waiter_id] = wait_for_a_lock(&directory, &server);
     let request = requests
         .recv_timeout(support::HANG_TIMEOUT)
         .expect("a request");
+    assert_eq!(request.path, "/v1/traces");
+    let request = request.body;
     recorder.signal("INT");
     assert!(recorder.wait().success());
     let of_resource = &request["resourceSpans"][0];
@@ -203,15 +179,23 @@ fn a_span_has_its_parent_its_wait_and_its_blocker() {
 /// Runs a traced statement, and ends the recorder once there are samples. Returns the recorder's messages.
 fn record_without_collector(url: &str) -> String {
     let (directory, server) = (Directory::new("otlp"), server());
-    let recorder = record(&directory, &server, url)
-        .stderr(Stdio::piped())
-        .spawn();
-    let recorder = recorder.expect("starts");
+    let mut command = record(&directory, &server, url);
+    record_traced(&directory, &server, &mut command, &mut || true)
+}
+
+/// Runs a traced statement until there are samples and `is_done`, and ends the recorder. Returns its messages.
+fn record_traced(
+    directory: &Directory,
+    server: &Server,
+    command: &mut Command,
+    is_done: &mut dyn FnMut() -> bool,
+) -> String {
+    let recorder = command.stderr(Stdio::piped()).spawn().expect("starts");
     let mut traced = server.connect();
     let sql = format!("SELECT SLEEP(0.5) /*traceparent='00-{TRACE}-00f067aa0ba902b7-01'*/");
     wait_for("samples", || {
         traced.query_drop(&sql).expect("sleeps");
-        (samples(&directory) > 3).then_some(())
+        (samples(directory) > 3 && is_done()).then_some(())
     });
     let pid = rustix::process::Pid::from_raw(recorder.id() as i32).expect("a process");
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("its own child");
@@ -225,8 +209,10 @@ fn a_collector_that_is_down_or_refuses_loses_spans_and_no_samples() {
     let closed = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = closed.local_addr().expect("bound");
     drop(closed);
-    let (refusing, _requests) = collector("503 Service Unavailable");
-    for url in [format!("http://{address}"), refusing] {
+    let (refusing, _requests) = receive("503 Service Unavailable", "{}");
+    let partly = r#"{"partialSuccess":{"rejectedSpans":"1","errorMessage":"not today"}}"#;
+    let (rejecting, _requests) = receive("200 OK", partly);
+    for url in [format!("http://{address}"), refusing, rejecting] {
         let messages = record_without_collector(&url);
         assert_eq!(messages.matches("spans are lost").count(), 1, "{messages}");
         assert!(messages.contains(" spans were lost"), "{messages}");

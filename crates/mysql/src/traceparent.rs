@@ -98,7 +98,8 @@ fn of_comment(comment: &str) -> Option<TraceContext> {
         let value = value.trim_start().strip_prefix('\'')?;
         let end = quote_position(value)?;
         if key.trim() == KEY
-            && let Some(context) = decode(&value[..end]).and_then(|text| TraceContext::parse(&text))
+            && let Some(context) =
+                decode_percent(&value[..end]).and_then(|text| TraceContext::parse(&text))
         {
             return Some(context);
         }
@@ -116,8 +117,8 @@ fn quote_position(value: &str) -> Option<usize> {
     })
 }
 
-/// A text without its percent signs; `None` if one of them is not followed by two digits.
-fn decode(text: &str) -> Option<String> {
+/// A text without its percent signs; `None` if one of them is not followed by two digits, or if it is not UTF-8.
+pub fn decode_percent(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {

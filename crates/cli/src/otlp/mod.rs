@@ -3,27 +3,42 @@
 //! ```text
 //! recorder -> spans.rs (statements by their samples) -> queue -> sender.rs (a thread) -> collector
 //!                                      encoding.rs (OTLP in JSON) /
+//!                                   settings.rs (address, headers) /
 //! ```
 
 mod encoding;
 mod sender;
+mod settings;
 mod spans;
 
 use std::time::Duration;
 
 use tare_history::{Follower, LockReading, Moment, Text};
 
+use crate::exit::Failure;
 use crate::option_values::parse_duration;
-use sender::{Endpoint, Sender};
+use sender::Sender;
+use settings::{Destination, Header, Settings};
 use spans::Statements;
 
 /// Options of `tare record` about spans.
 #[derive(clap::Args, Clone, Debug)]
 pub struct OtlpOptions {
     /// Send a span for each long statement to this OpenTelemetry collector, with OTLP over HTTP in JSON, such as
-    /// http://127.0.0.1:4318. Without a path it is /v1/traces (docs/traces.md)
+    /// http://127.0.0.1:4318 or https://HOST. Without a path it is /v1/traces. `env`: the address that
+    /// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT has (docs/traces.md)
     #[arg(long, value_name = "URL", help_heading = "Traces")]
-    otlp: Option<Endpoint>,
+    otlp: Option<Destination>,
+
+    /// Send this header, too; may be repeated. Other users see options: put a secret into the variable
+    /// OTEL_EXPORTER_OTLP_HEADERS
+    #[arg(
+        long = "otlp-header",
+        value_name = "NAME: VALUE",
+        requires = "otlp",
+        help_heading = "Traces"
+    )]
+    headers: Vec<Header>,
 
     /// The least time of a statement that becomes a span: 0.2s, 1s
     #[arg(
@@ -33,13 +48,18 @@ pub struct OtlpOptions {
 }
 
 impl OtlpOptions {
-    /// The exporter, if a collector is given.
-    pub fn exporter(&self, server: &str, host: &str) -> Option<SpanExporter> {
-        let endpoint = self.otlp.clone()?;
-        Some(SpanExporter {
+    /// The exporter, if a collector is given. The error says which option or variable cannot be used.
+    pub fn exporter(&self, server: &str, host: &str) -> Result<Option<SpanExporter>, Failure> {
+        let Some(destination) = &self.otlp else {
+            return Ok(None);
+        };
+        let variable = |name: &str| std::env::var(name).ok();
+        let settings = Settings::new(destination, &self.headers, &variable)
+            .map_err(|why| Failure::new(2, why))?;
+        Ok(Some(SpanExporter {
             statements: Statements::new(self.otlp_threshold),
-            sender: Sender::start(endpoint, encoding::resource(server, host)),
-        })
+            sender: Sender::start(settings, encoding::resource(server, host)),
+        }))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Sends spans from a thread of its own. What the collector does not take in time is dropped and counted.
 
-use std::fmt;
-use std::str::FromStr;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex};
@@ -10,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use ureq::Agent;
-use ureq::http::Uri;
+use ureq::tls::{RootCerts, TlsConfig};
 
 use super::encoding;
+use super::settings::Settings;
 use super::spans::Span;
 
 /// The most spans that wait for the collector.
@@ -21,50 +21,12 @@ const MAX_QUEUE: usize = 1024;
 const MAX_BATCH: usize = 256;
 /// How long spans wait for others of their request.
 const BATCH_INTERVAL: Duration = Duration::from_millis(500);
-/// The limit of a request, its answer included.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most bytes of an answer that are read.
+const MAX_ANSWER_BYTES: u64 = 64 * 1024;
+/// The most characters of a collector's reason that are printed.
+const MAX_REASON: usize = 200;
 /// How long the end of a recorder waits for the last request.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
-/// OTLP's port for HTTP.
-const PORT: u16 = 4318;
-
-/// The address of a collector, with its path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint(String);
-
-impl FromStr for Endpoint {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "this is not http://HOST:PORT/PATH".to_owned();
-        let url: Uri = text.parse().map_err(|_| wrong())?;
-        if url.scheme_str() != Some("http") {
-            return Err(
-                "it must begin with http://; for TLS, send to a collector on this machine that forwards the spans"
-                    .to_owned(),
-            );
-        }
-        let host = url
-            .host()
-            .filter(|host| !host.is_empty())
-            .ok_or_else(wrong)?;
-        if text.contains(['@', '?', '#']) {
-            return Err(wrong());
-        }
-        let port = url.port_u16().unwrap_or(PORT);
-        let path = match url.path() {
-            "" | "/" => "/v1/traces",
-            path => path,
-        };
-        Ok(Self(format!("http://{host}:{port}{path}")))
-    }
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
-        self.0.fmt(into)
-    }
-}
 
 /// What the threads share.
 #[derive(Default)]
@@ -96,14 +58,14 @@ pub struct Sender {
 
 impl Sender {
     /// Starts the thread.
-    pub fn start(endpoint: Endpoint, resource: Value) -> Self {
+    pub fn start(settings: Settings, resource: Value) -> Self {
         let (queue, spans) = mpsc::sync_channel(MAX_QUEUE);
         let (end, ended) = mpsc::channel::<()>();
         let losses = Arc::new(Losses::default());
         let waiting = Arc::new(AtomicU64::new(0));
         let (shared, count) = (Arc::clone(&losses), Arc::clone(&waiting));
         let run = move || {
-            send_batches(&endpoint, &resource, &spans, &shared, &count);
+            send_batches(&settings, &resource, &spans, &shared, &count);
             let _ = end.send(());
         };
         if let Err(error) = thread::Builder::new().name("otlp".to_owned()).spawn(run) {
@@ -149,13 +111,13 @@ impl Sender {
 
 /// Sends spans until the queue is closed.
 fn send_batches(
-    endpoint: &Endpoint,
+    settings: &Settings,
     resource: &Value,
     spans: &Receiver<Span>,
     losses: &Losses,
     waiting: &AtomicU64,
 ) {
-    let agent = agent();
+    let agent = agent(settings);
     while let Ok(first) = spans.recv() {
         let mut batch = vec![first];
         let end = Instant::now() + BATCH_INTERVAL;
@@ -166,24 +128,81 @@ fn send_batches(
             batch.push(span);
         }
         let body = encoding::request(resource, &batch).to_string();
-        let answer = (agent.post(&endpoint.0))
-            .content_type("application/json")
-            .send(&body);
-        if let Err(error) = answer {
-            losses.add(batch.len(), || {
-                format!("spans are lost: {endpoint}: {error}")
-            });
+        match send(&agent, settings, body) {
+            Ok(None) => {}
+            Ok(Some((rejected, why))) => losses.add(rejected.min(batch.len()), || {
+                format!("spans are lost: {} rejects some: {why}", settings.endpoint)
+            }),
+            Err(why) => losses.add(batch.len(), || {
+                format!("spans are lost: {}: {why}", settings.endpoint)
+            }),
         }
         waiting.fetch_sub(batch.len() as u64, Ordering::Relaxed);
     }
 }
 
+/// Sends a request. Returns how many of its spans the collector rejects, and why, if it says so.
+fn send(
+    agent: &Agent,
+    settings: &Settings,
+    body: String,
+) -> Result<Option<(usize, String)>, String> {
+    let mut request = agent
+        .post(settings.endpoint.url())
+        .content_type("application/json");
+    for header in &settings.headers {
+        request = request.header(&header.name, &header.value);
+    }
+    let answer = match settings.is_compressed {
+        true => {
+            let compressed = compress(body.as_bytes()).map_err(|why| why.to_string())?;
+            let request = request.header("content-encoding", "gzip");
+            request.send(&compressed[..])
+        }
+        false => request.send(&body),
+    };
+    let mut answer = answer.map_err(|why| why.to_string())?;
+    let answer = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES);
+    // Without a body that can be read, the collector has accepted all.
+    let answer = answer.read_to_string().unwrap_or_default();
+    Ok(rejected(&answer))
+}
+
+/// The part of an answer about rejected spans. A 64-bit integer is a text in JSON.
+fn rejected(answer: &str) -> Option<(usize, String)> {
+    let answer: Value = serde_json::from_str(answer).ok()?;
+    let part = &answer["partialSuccess"];
+    let rejected = &part["rejectedSpans"];
+    let rejected = (rejected.as_str().and_then(|text| text.parse().ok())).or(rejected.as_u64())?;
+    let why = part["errorMessage"]
+        .as_str()
+        .unwrap_or("it does not say why");
+    let why = why
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_REASON)
+        .collect();
+    (rejected > 0).then(|| (usize::try_from(rejected).unwrap_or(usize::MAX), why))
+}
+
+fn compress(body: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(body)?;
+    encoder.finish()
+}
+
 /// A client of HTTP that talks to the collector itself: no proxy, and nothing but success is one.
-fn agent() -> Agent {
+fn agent(settings: &Settings) -> Agent {
+    let roots = settings.roots.clone();
+    let tls = TlsConfig::builder()
+        .root_certs(roots.unwrap_or_else(|| RootCerts::from([])))
+        .client_cert(settings.client.clone())
+        .build();
     let config = Agent::config_builder()
-        .timeout_global(Some(REQUEST_TIMEOUT))
+        .timeout_global(Some(settings.timeout))
         .user_agent(concat!("tare/", env!("CARGO_PKG_VERSION")))
         .proxy(None)
+        .tls_config(tls)
         .max_idle_connections(0)
         .max_redirects(0)
         .max_redirects_will_error(true)
@@ -196,28 +215,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_is_an_address_of_http() {
-        for (text, expected) in [
-            ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces"),
-            ("http://collector", "http://collector:4318/v1/traces"),
-            ("http://[::1]", "http://[::1]:4318/v1/traces"),
-            ("http://[::1]:9/", "http://[::1]:9/v1/traces"),
-            ("http://c:1/otlp/v1/traces", "http://c:1/otlp/v1/traces"),
+    fn rejected_spans_are_read_from_an_answer() {
+        let some = |n| Some((n, "too old".to_owned()));
+        for (answer, expected) in [
+            ("", None),
+            ("{}", None),
+            (r#"{"partialSuccess":{}}"#, None),
+            (
+                r#"{"partialSuccess":{"rejectedSpans":"0","errorMessage":"a warning"}}"#,
+                None,
+            ),
+            (
+                r#"{"partialSuccess":{"rejectedSpans":"3","errorMessage":"too old"}}"#,
+                some(3),
+            ),
+            (
+                r#"{"partialSuccess":{"rejectedSpans":3,"errorMessage":"too\n old"}}"#,
+                some(3),
+            ),
         ] {
-            let endpoint: Endpoint = text.parse().expect(text);
-            assert_eq!(endpoint.to_string(), expected);
-        }
-        for text in [
-            "",
-            "c:4318",
-            "https://c",
-            "http://",
-            "http:///v1",
-            "http://u:p@c",
-            "http://c/a b",
-            "http://c\r\nX: 1",
-        ] {
-            assert!(text.parse::<Endpoint>().is_err(), "{text}");
+            assert_eq!(rejected(answer), expected, "{answer}");
         }
     }
 }
