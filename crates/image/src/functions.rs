@@ -1,5 +1,6 @@
 //! The names of a program's functions, by address.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,8 @@ use object::{Object as _, SymbolKind};
 
 /// Where distributions install the symbols of programs without them, by build-id.
 const DEBUG_DIRECTORY: &str = "/usr/lib/debug/.build-id";
+
+use crate::demangle::demangle;
 
 type Elf<'data> = ElfFile<'data, FileHeader64<LittleEndian>, &'data [u8]>;
 
@@ -47,7 +50,7 @@ pub struct Place<'a> {
 }
 
 impl Functions {
-    /// Reads the names from a program's symbol table. If it has been stripped, from the file with its symbols
+    /// Reads the names from a program's symbol table, and demangles those of C++ and Rust. If it has been stripped, from the file with its symbols
     /// that is installed for debuggers, or else from the dynamic symbol table, which names the exported
     /// functions. `None`: it is no program that a dynamic linker starts, or it has no program headers in
     /// memory.
@@ -90,11 +93,12 @@ impl Functions {
             let Some(name) = symbol.name().ok().filter(|name| !name.is_empty()) else {
                 continue;
             };
+            let name = demangle(name).map_or(Cow::Borrowed(name), Cow::Owned);
             let start = self.names.len();
             let (Ok(start), Ok(length)) = (u32::try_from(start), u32::try_from(name.len())) else {
                 return;
             };
-            self.names.push_str(name);
+            self.names.push_str(&name);
             self.functions.push(Function {
                 address: symbol.address(),
                 bytes: symbol.size(),

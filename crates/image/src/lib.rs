@@ -5,6 +5,7 @@
 //! It has three users: `tare run` decides which library to preload, libtare_psi.so, inside the server, finds where
 //! to write its jumps, and libtare_any.so leaves programs alone that use Tare themselves.
 
+mod demangle;
 mod elf;
 mod functions;
 mod imports;

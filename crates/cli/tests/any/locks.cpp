@@ -11,7 +11,12 @@ static std::shared_mutex shared;
 static std::condition_variable changed;
 static bool waits, turn;
 
-extern "C" __attribute__((noinline)) void take_mutex() { std::lock_guard<std::mutex> guard(mutex); }
+namespace app {
+template <typename Key> struct Cache {
+    __attribute__((noinline)) static void take_mutex(Key) { std::lock_guard<std::mutex> guard(mutex); }
+};
+} // namespace app
+
 extern "C" __attribute__((noinline)) void read_shared() { std::shared_lock<std::shared_mutex> guard(shared); }
 extern "C" __attribute__((noinline)) void write_shared() { std::unique_lock<std::shared_mutex> guard(shared); }
 
@@ -33,7 +38,7 @@ extern "C" __attribute__((noinline)) void wait_for_time() {
 
 int main() {
     for (int i = 0; i < 10; i++) {
-        take_mutex();
+        app::Cache<int>::take_mutex(i);
     }
     for (int i = 0; i < 5; i++) {
         read_shared();

@@ -260,7 +260,7 @@ fn locks_of_cpp_are_those_of_the_programs_functions() {
         let of = sites.iter().filter(|(name, _)| name.starts_with(&start));
         of.map(|(_, place)| place.0).sum()
     };
-    assert_eq!(count("mutex", "take_mutex"), 10);
+    assert_eq!(count("mutex", "app::Cache::take_mutex"), 10);
     assert_eq!(count("rwlock", "read_shared"), 5);
     assert_eq!(count("rwlock", "write_shared"), 3);
     assert!(count("cond", "wait_for_turn") >= 1);
