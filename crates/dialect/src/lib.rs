@@ -8,6 +8,7 @@ pub mod admin;
 pub mod call;
 pub mod clauses;
 pub mod ddl;
+pub mod deprecation;
 pub mod depth;
 pub mod error;
 pub mod function;

@@ -5,6 +5,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use tare_mysql::interrupt;
 
+use crate::deprecation::Deprecated;
 use crate::depth::{self, Meter};
 use crate::error::{Result, at};
 use crate::grammar::Grammar;
@@ -20,6 +21,8 @@ pub struct Reading {
     pub params: usize,
     /// SELECT ... INTO.
     pub into: tokens::Into,
+    /// What is deprecated.
+    pub deprecated: Vec<&'static Deprecated>,
     /// How deep the statement's tree is at most, in levels.
     pub levels: usize,
 }
@@ -28,13 +31,14 @@ pub struct Reading {
 pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
     let mut meter = Meter::default();
     let tokens = tokenize(&Grammar, sql, &mut |token| meter.add(token))?;
-    let (tokens, params, into) = tokens::prepare(tokens, mode)?;
+    let prepared = tokens::prepare(tokens, mode)?;
     Ok(Reading {
         parser: Parser::new(&Grammar)
             .with_recursion_limit(depth::MAX_PARSER_CALLS)
-            .with_tokens_with_locations(tokens),
-        params,
-        into,
+            .with_tokens_with_locations(prepared.tokens),
+        params: prepared.params,
+        into: prepared.into,
+        deprecated: prepared.deprecated,
         levels: meter.levels(),
     })
 }

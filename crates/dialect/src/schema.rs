@@ -23,6 +23,8 @@ pub struct SystemColumn {
     pub nullable: bool,
     /// How clients get it.
     pub definition: Definition,
+    /// The same in a result that is sorted, if that differs.
+    pub sorted: Option<Definition>,
 }
 
 /// A query of system tables in SQLite's SQL.

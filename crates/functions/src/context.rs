@@ -118,8 +118,12 @@ pub(crate) static HELPERS: &[Helper] = &[
     })
     .volatile(),
     helper("tare_deeper", 2, 2, deeper).volatile(),
-    helper("tare_updated", 1, 1, |ctx| {
-        ctx.session.count(Counted::Updated);
+    // The first value of ON DUPLICATE KEY UPDATE, and whether the row changes.
+    helper("tare_updated", 2, 2, |ctx| {
+        ctx.session.count(Counted::Matched);
+        if matches!(ctx.get::<Value>(1)?, Value::Integer(n) if n != 0) {
+            ctx.session.count(Counted::Updated);
+        }
         ctx.argument(0)
     })
     .volatile(),

@@ -52,6 +52,17 @@ impl Order for Exact {
     }
 }
 
+/// JSON documents.
+struct Document;
+
+impl Order for Document {
+    const NAME: &'static CStr = c"tare_json";
+
+    fn compare(a: &[u8], b: &[u8]) -> Ordering {
+        crate::json::compare(a, b)
+    }
+}
+
 /// A collation in which all texts are equal, so that UNION does not compare a column.
 struct Any;
 
@@ -68,6 +79,7 @@ pub fn register(db: &Connection) -> rusqlite::Result<()> {
     add::<General>(db)?;
     add::<Any>(db)?;
     add::<Time>(db)?;
+    add::<Document>(db)?;
     add::<Exact>(db)
 }
 

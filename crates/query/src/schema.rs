@@ -14,7 +14,7 @@ use crate::rights::check_table;
 use tare_dialect::function::Signature;
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, VariableTypes, View};
 use tare_mysql::series::Series;
-use tare_rows::definition::definitions;
+use tare_rows::definition::{definitions, sorted_definitions};
 use tare_rows::describe::{Meta, Table};
 use tare_store::Connection;
 use tare_store::tables::{ReadDefinition, Tables};
@@ -92,12 +92,14 @@ impl<'c> SystemSchema<'c> {
 /// A table's columns as the dialect reads them.
 pub fn system_columns(table: &dyn Table, series: Series) -> Vec<SystemColumn> {
     let definitions = definitions(table, series);
-    let columns = table.columns().into_iter().zip(definitions);
-    let column = |(meta, definition): (Meta, Definition)| SystemColumn {
+    let sorted = sorted_definitions(table, series);
+    let columns = table.columns().into_iter().zip(definitions).enumerate();
+    let column = |(i, (meta, definition)): (usize, (Meta, Definition))| SystemColumn {
         name: meta.name,
         column_type: meta.column_type,
         nullable: meta.nullable,
         definition,
+        sorted: sorted.map(|all| all[i]),
     };
     columns.map(column).collect()
 }

@@ -19,7 +19,7 @@ const VIEWS: &str = include_str!("definitions-9.7.tsv");
 pub fn definitions(table: &dyn Table, series: Series) -> Vec<Definition> {
     let columns = table.columns();
     if series == Series::V9_7
-        && let Some(recorded) = recorded(table)
+        && let Some(recorded) = recorded(table, "")
         && recorded.len() == columns.len()
     {
         return recorded.to_vec();
@@ -28,10 +28,17 @@ pub fn definitions(table: &dyn Table, series: Series) -> Vec<Definition> {
     columns.iter().map(column).collect()
 }
 
-fn recorded(table: &dyn Table) -> Option<&'static [Definition]> {
+/// The definitions of a view's columns in a sorted result, for which MySQL fills a temporary table; `None` if they
+/// are the same.
+pub fn sorted_definitions(table: &dyn Table, series: Series) -> Option<&'static [Definition]> {
+    let recorded = recorded(table, " sorted").filter(|_| series == Series::V9_7)?;
+    (recorded.len() == table.columns().len()).then_some(recorded)
+}
+
+fn recorded(table: &dyn Table, form: &str) -> Option<&'static [Definition]> {
     static ALL: OnceLock<HashMap<String, Vec<Definition>>> = OnceLock::new();
     let all = ALL.get_or_init(|| parse(VIEWS));
-    let name = format!("{}.{}", table.schema(), table.name()).to_lowercase();
+    let name = format!("{}.{}{form}", table.schema(), table.name()).to_lowercase();
     all.get(&name).map(Vec::as_slice)
 }
 

@@ -6,6 +6,8 @@ pub(crate) mod sql;
 
 use std::time::Duration;
 
+use crate::deprecation::Deprecated;
+
 pub use self::action::{Action, Call, Change};
 pub use self::command::Command;
 pub use self::sql::{ResultColumn, RowLocks, Sql};
@@ -23,4 +25,6 @@ pub struct Plan {
     pub generation: u64,
     /// The time limit of its hint.
     pub at_most: Option<Duration>,
+    /// What its text has that is deprecated.
+    pub deprecated: Vec<&'static Deprecated>,
 }

@@ -37,8 +37,8 @@ pub struct Sql {
     pub writes: Option<String>,
     /// The locks that FOR UPDATE and FOR SHARE request.
     pub row_locks: RowLocks,
-    /// ON DUPLICATE KEY UPDATE: a row that is updated counts twice.
-    pub counts_updates: bool,
+    /// ON DUPLICATE KEY UPDATE.
+    pub updates_duplicates: bool,
     /// The rows that VALUES of an INSERT or REPLACE lists; 0 if it inserts a SELECT's.
     pub listed_rows: usize,
     /// The table that is written to.

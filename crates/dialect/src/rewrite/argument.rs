@@ -5,6 +5,7 @@ use sqlparser::ast::{BinaryOperator, DataType, DateTimeField, Expr, UnaryOperato
 use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED};
 
 use super::Rewriter;
+use super::compare::is_json;
 use super::exact::{Class, origin_of};
 use super::rewriter::Conversion;
 use crate::function::{Parameter, argument_mut, arguments, name_of, parameter};
@@ -153,7 +154,7 @@ impl Rewriter<'_> {
             return;
         }
         let wire = types::of(expr, &mut self.names);
-        if wire.is_some_and(|t| t.code == ColumnType::MYSQL_TYPE_JSON) {
+        if wire.as_ref().is_some_and(is_json) {
             later.push((i, Conversion::JsonTruth));
         }
     }
@@ -193,8 +194,11 @@ impl Rewriter<'_> {
                     _ => Parameter::Text,
                 };
             }
-            if n == 0 && name == "if" {
-                number_literally(argument);
+            if n == 0 && name == "if" && !number_literally(argument) {
+                let wire = types::of(argument, &mut self.names);
+                if wire.as_ref().is_some_and(is_json) {
+                    later.push((0, Conversion::JsonScalar));
+                }
             }
             if compares_texts {
                 kind = Parameter::Text;
@@ -235,6 +239,7 @@ impl Rewriter<'_> {
         }
         let wire = types::of(argument, &mut self.names);
         let conversion = match (kind, Class::of(wire)) {
+            (Parameter::Cast, _) if wire.as_ref().is_some_and(is_json) => Conversion::JsonScalar,
             (
                 Parameter::Integer | Parameter::Bits | Parameter::Number | Parameter::Cast,
                 Class::Moment,

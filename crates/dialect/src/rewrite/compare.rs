@@ -8,7 +8,7 @@ use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
 use super::argument::number_literally;
-use super::exact::plan::exact_text;
+use super::exact::plan::{document, exact_text};
 use super::like::{Like, has_fixed_beginning, is_exact};
 use super::operands::{is_comparison, operands};
 use super::rewriter::Conversion;
@@ -64,6 +64,10 @@ impl Conversion {
             Self::Real => "tare_real",
             Self::Read => "tare_exact",
             Self::JsonTruth => "tare_json_truth",
+            Self::JsonScalar => "tare_json_scalar",
+            Self::DocumentBytes => "tare_json_bytes",
+            Self::DocumentMoment => "tare_json_moment",
+            Self::Document => return node::replace(operand, document),
             Self::YearStart => "tare_year_start",
             Self::DateText => "tare_date_text",
             Self::Moment => {
@@ -102,7 +106,7 @@ impl Conversion {
 }
 
 /// An operand of a comparison or of arithmetic, by its number.
-fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
+pub(super) fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
     match (expr, i) {
         (Expr::BinaryOp { left, .. }, 0) => Some(left),
         (Expr::BinaryOp { right, .. }, 1) => Some(right),
@@ -246,6 +250,7 @@ impl Rewriter<'_> {
     pub(super) fn compare(&mut self, expr: &mut Expr) -> Result<()> {
         let mut later = Vec::new();
         self.plan_conversions(expr, &mut later)?;
+        self.read_documents(expr, &mut later);
         self.conversions.0.push(later);
         Ok(())
     }
@@ -266,7 +271,10 @@ impl Rewriter<'_> {
         later: &mut Vec<(usize, Conversion)>,
     ) -> Result<()> {
         self.check_date_literal(expr)?;
-        if self.compare_exact(expr, later) || self.compare_moments(expr, later)? {
+        if self.compare_documents(expr, later)
+            || self.compare_exact(expr, later)
+            || self.compare_moments(expr, later)?
+        {
             return Ok(());
         }
         match expr {
@@ -291,7 +299,7 @@ impl Rewriter<'_> {
                     let operand = self.side(side);
                     let conversion = match &operand.wire {
                         Some(t) if types::is_temporal(t) => Conversion::Digits,
-                        Some(t) if types::is_text(t) => Conversion::Real,
+                        Some(t) if types::is_text(t) || is_json(t) => Conversion::Real,
                         None => Conversion::Number,
                         _ => continue,
                     };
@@ -406,6 +414,11 @@ fn is_real(t: &WireType) -> bool {
         t.code,
         ColumnType::MYSQL_TYPE_DOUBLE | ColumnType::MYSQL_TYPE_FLOAT
     )
+}
+
+/// Whether a type is JSON.
+pub(super) fn is_json(t: &WireType) -> bool {
+    t.code == ColumnType::MYSQL_TYPE_JSON
 }
 
 fn is_null(t: &WireType) -> bool {

@@ -46,6 +46,14 @@ pub(super) enum Conversion {
     DateText,
     /// A part of a JSON document.
     DocumentPart(DocumentPart),
+    /// The number or the text of a JSON document, of which another conversion makes a number.
+    JsonScalar,
+    /// A JSON document, to be compared with documents.
+    Document,
+    /// A part of a document that is bytes, which are greater than all documents.
+    DocumentBytes,
+    /// A date or a time, which is greater than all documents, too.
+    DocumentMoment,
     /// Whether a JSON document is true.
     JsonTruth,
     /// A text with the collation of exact numbers.

@@ -167,13 +167,29 @@ impl Names<'_> {
         let mut columns = self.body(&query.body);
         if let (SetExpr::Select(select), Some(columns)) = (query.body.as_ref(), &mut columns) {
             let sorts = query.order_by.as_ref();
-            Groups::of(select, sorts, columns).apply(self.schema, select, columns);
+            let joins_tables = sorts.is_some() && self.reads_joined_view(select);
+            Groups::of(select, sorts, joins_tables, columns).apply(self.schema, select, columns);
         }
         if let Some(ctes) = ctes {
             self.ctes = ctes;
         }
         self.depth -= 1;
         columns
+    }
+
+    /// Whether a SELECT reads a view of MySQL's over several tables.
+    fn reads_joined_view(&mut self, select: &Select) -> bool {
+        let factors = select.from.iter().flat_map(|table| {
+            let joined = table.joins.iter().map(|join| &join.relation);
+            std::iter::once(&table.relation).chain(joined)
+        });
+        let is_joined = |c: &Column| c.origin.as_ref().is_some_and(|o| o.sorted.is_some());
+        factors.into_iter().any(|factor| match factor {
+            TableFactor::Table { name, .. } => self
+                .named(name)
+                .is_some_and(|all| all.iter().any(is_joined)),
+            _ => false,
+        })
     }
 
     /// The columns of a query's body.

@@ -26,7 +26,12 @@ pub(super) enum Groups {
 
 impl Groups {
     /// What a SELECT with these columns uses.
-    pub(super) fn of(select: &Select, sorts: Option<&OrderBy>, columns: &[Column]) -> Self {
+    pub(super) fn of(
+        select: &Select,
+        sorts: Option<&OrderBy>,
+        joins_tables: bool,
+        columns: &[Column],
+    ) -> Self {
         let has_windows = expressions(select).any(|e| e.is_some_and(has_window));
         if has_windows {
             return Self::Complete;
@@ -37,6 +42,9 @@ impl Groups {
         };
         let is_single = matches!(select.from.as_slice(), [one] if one.joins.is_empty());
         if by.is_empty() && select.distinct.is_none() {
+            if sorts.is_some() && joins_tables {
+                return Self::Complete;
+            }
             return match sorts.is_some() && !is_single && !select.from.is_empty() {
                 true => Self::Sorted,
                 false => Self::None,
@@ -77,6 +85,9 @@ impl Groups {
         let is_exact = select.projection.len() == columns.len();
         for column in columns.iter_mut() {
             let expr = items.next().flatten().filter(|_| is_exact);
+            if column.store_sorted() {
+                continue;
+            }
             if column
                 .origin
                 .as_ref()

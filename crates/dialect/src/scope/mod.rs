@@ -11,7 +11,7 @@ use sqlparser::ast::{Expr, Ident};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{base_type, members};
-use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::column::{Definition, WireType};
 use tare_mysql::wire::types::wire_in;
 
 use crate::schema::{Schema, SystemColumn};
@@ -51,6 +51,8 @@ pub struct Origin {
     pub org_table: String,
     /// The column's name in the table.
     pub org_name: String,
+    /// Its definition in a temporary table, if it is of a view over several tables.
+    pub sorted: Option<Definition>,
 }
 
 impl Column {
@@ -74,6 +76,28 @@ impl Column {
         self.temporary.or(self.wire.map(types::without_keys))
     }
 
+    /// Makes it a column of a temporary table, if a view over several tables has another definition then.
+    fn store_sorted(&mut self) -> bool {
+        let Some((origin, sorted)) = self.origin.as_deref().and_then(|o| Some((o, o.sorted?)))
+        else {
+            return false;
+        };
+        // An alias becomes the column's name in the temporary table.
+        let org_name = match self.name.eq_ignore_ascii_case(&origin.org_name) {
+            true => origin.org_name.clone(),
+            false => self.name.clone(),
+        };
+        self.wire = Some(sorted.wire);
+        self.origin = Some(Arc::new(Origin {
+            schema: sorted.schema.to_owned(),
+            table: origin.table.clone(),
+            org_table: sorted.org_table.to_owned(),
+            org_name,
+            sorted: None,
+        }));
+        true
+    }
+
     /// The same column of a temporary table.
     fn materialized(mut self) -> Self {
         self.wire = self.temporary_type();
@@ -89,6 +113,7 @@ impl Column {
             table: alias.to_owned(),
             org_table: origin.map(|o| o.org_table.clone()).unwrap_or_default(),
             org_name: self.name.clone(),
+            sorted: None,
         }));
         self
     }
@@ -193,6 +218,7 @@ impl<'a> Names<'a> {
                 table: org_table.to_owned(),
                 org_table: org_table.to_owned(),
                 org_name: name.to_owned(),
+                sorted: None,
             }))
         };
         let columns = if is_system_schema(database) {
@@ -209,6 +235,7 @@ impl<'a> Names<'a> {
                     table: c.definition.table.to_owned(),
                     org_table: c.definition.org_table.to_owned(),
                     org_name: c.definition.org_name.unwrap_or(c.name).to_owned(),
+                    sorted: c.sorted,
                 })),
                 def: definition(ColumnDef {
                     name: c.name.to_owned(),

@@ -2,6 +2,7 @@
 //! `INTERVAL '1:30' MINUTE_SECOND`, `LOCK IN SHARE MODE` and the like.
 
 mod clauses;
+mod deprecated;
 mod literals;
 mod pass;
 mod place;
@@ -16,19 +17,29 @@ use self::literals::parameters;
 use self::pass::Pass;
 pub use self::place::COMPOSITE_UNITS;
 use self::place::is;
+use crate::deprecation::Deprecated;
 use crate::error::Result;
 use crate::mode::Mode;
 
-/// Rewrites the tokens, and removes space and comments. Returns them, the number of parameters, and the
-/// variables of INTO.
-pub fn prepare(
-    tokens: Vec<TokenWithSpan>,
-    mode: Mode,
-) -> Result<(Vec<TokenWithSpan>, usize, Into)> {
+/// A statement's tokens, as sqlparser reads them.
+pub struct Prepared {
+    /// The tokens without space and comments.
+    pub tokens: Vec<TokenWithSpan>,
+    /// Number of `?`.
+    pub params: usize,
+    /// SELECT ... INTO.
+    pub into: Into,
+    /// What is deprecated.
+    pub deprecated: Vec<&'static Deprecated>,
+}
+
+/// Rewrites the tokens, and removes space and comments.
+pub fn prepare(tokens: Vec<TokenWithSpan>, mode: Mode) -> Result<Prepared> {
     let mut tokens: Vec<TokenWithSpan> = tokens
         .into_iter()
         .filter(|t| !matches!(t.token, Token::Whitespace(_)))
         .collect();
+    let deprecated = deprecated::deprecated(&tokens, mode);
     let params = parameters(&mut tokens, mode)?;
     let mut into = into(&mut tokens);
     first_words(&mut tokens);
@@ -41,5 +52,10 @@ pub fn prepare(
     let mut tokens = several_tables(tokens);
     create_database(&mut tokens)?;
     into.doubles = doubles(&mut tokens);
-    Ok((Pass::new(tokens).run(), params, into))
+    Ok(Prepared {
+        tokens: Pass::new(tokens).run(),
+        params,
+        into,
+        deprecated,
+    })
 }

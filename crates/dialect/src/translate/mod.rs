@@ -133,6 +133,7 @@ fn empty(written: &str, generation: u64) -> Result<Plan> {
             command: Command::of(&Action::Empty),
             generation,
             at_most: None,
+            deprecated: Vec::new(),
         }),
     }
 }
@@ -150,17 +151,19 @@ fn read_plan(
         mut parser,
         params,
         into,
+        deprecated,
         ..
     } = reading;
     if into.file {
         return Err(Error::NoFiles);
     }
-    let plan = |action, command| Plan {
+    let plan = move |action, command| Plan {
         action,
         params,
         command,
         generation,
         at_most: hint::max_execution_time(text),
+        deprecated,
     };
     if let Some(action) = admin::parse(&mut parser, mode.series)? {
         let command = Command::of(&action);

@@ -57,6 +57,7 @@ impl Schema for Tables {
                     org_table: "threads",
                     org_name: None,
                 },
+                sorted: None,
             }]
         })
     }

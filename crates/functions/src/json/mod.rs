@@ -1,5 +1,6 @@
 //! JSON functions: values in MySQL's text form, with its order of keys and its spaces.
 
+mod order;
 pub(crate) mod path;
 mod search;
 pub(crate) mod value;
@@ -11,6 +12,7 @@ use rusqlite::Result;
 use serde_json::Value as Json;
 use tare_mysql::interrupt;
 
+pub(crate) use self::order::compare;
 pub(crate) use self::writer::{quoted, text};
 use crate::call::text as argument;
 use crate::prelude::*;

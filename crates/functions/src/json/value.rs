@@ -8,6 +8,9 @@ use super::{parsed, quoted, text};
 use crate::encode::to_base64;
 use crate::prelude::*;
 
+/// The first character of what is greater than all documents.
+pub(super) const ABOVE: &[u8] = "\u{1}".as_bytes();
+
 // The numbers of types in MySQL.
 const VARCHAR_TYPE: i64 = 15;
 const BIT_TYPE: i64 = 16;
@@ -15,6 +18,36 @@ const BIT_TYPE: i64 = 16;
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_json_value", 3, 3, part),
+    // The number or the text of a scalar, from which operators read a number; others are 0.
+    helper("tare_json_scalar", 1, 1, |ctx| {
+        Ok(match ctx.get_raw(0) {
+            raw @ ValueRef::Text(_) => match part_document(raw)? {
+                Json::Bool(truth) => Value::Integer(truth.into()),
+                Json::String(text) => Value::Text(text),
+                Json::Number(n) => match (n.as_i64(), n.is_u64()) {
+                    (Some(n), _) => Value::Integer(n),
+                    (None, true) => Value::Text(n.to_string()),
+                    (None, false) => Value::Real(n.as_f64().unwrap_or_default()),
+                },
+                _ => Value::Integer(0),
+            },
+            // It is a number already.
+            _ => return ctx.argument(0),
+        })
+    }),
+    // Operands of comparisons that are greater than documents: see `order`.
+    helper("tare_json_bytes", 1, 1, |ctx| {
+        Ok(match ctx.get_raw(0) {
+            ValueRef::Null => Value::Null,
+            raw => Value::Text(format!("\u{1}{}", part_text(raw))),
+        })
+    }),
+    helper("tare_json_moment", 1, 1, |ctx| {
+        Ok(match ctx.get_raw(0) {
+            ValueRef::Null => Value::Null,
+            _ => Value::Text("\u{1}".into()),
+        })
+    }),
     // A document is true unless it is the number 0.
     helper("tare_json_truth", 1, 1, |ctx| {
         Ok(match ctx.get_raw(0) {

@@ -66,6 +66,8 @@ fn prepare_text(
     let count = PreparedCount::reserve(&session.shared)?;
     let generation = session.generation(text);
     let plan = prepare::translate(session, text, generation)?;
+    session.state.warnings.clear();
+    execute::warn_of_deprecated(session, &plan);
     prepare::check_preparable(&plan.action)?;
     let params = plan.params;
     let id = session.statements.next_id();
@@ -101,7 +103,7 @@ fn prepare_text(
     send_prepared(
         &mut session.client,
         session.transaction.status(),
-        id,
+        (id, session.state.warnings.count()),
         &types,
         &prepared.columns,
     );
@@ -115,7 +117,7 @@ fn prepare_text(
 fn send_prepared(
     client: &mut Client,
     status: StatusFlags,
-    id: u32,
+    (id, warnings): (u32, u16),
     params: &[WireType],
     columns: &Columns,
 ) {
@@ -127,7 +129,8 @@ fn send_prepared(
     out.extend_from_slice(&id.to_le_bytes());
     out.extend_from_slice(&(columns.types.wire.len() as u16).to_le_bytes());
     out.extend_from_slice(&(params.len() as u16).to_le_bytes());
-    out.extend_from_slice(&[0, 0, 0]);
+    out.push(0);
+    out.extend_from_slice(&warnings.to_le_bytes());
     writer.end();
     let mut parameters = Vec::new();
     for wire in params {

@@ -59,7 +59,7 @@ pub(super) fn keys(
             Change::Update => &key.key.on_update,
             _ => &key.key.on_delete,
         };
-        let is_checked = change != Change::Insert || sql.counts_updates;
+        let is_checked = change != Change::Insert || sql.updates_duplicates;
         if refers && is_checked && refuses(action) {
             referring.push(Key {
                 table: key.table.clone(),

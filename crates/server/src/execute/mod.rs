@@ -119,6 +119,9 @@ fn run_once(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         warn_of_end(session);
     }
     let answer = run.answer;
+    if !answer.binary {
+        warn_of_deprecated(session, plan);
+    }
     let result = match &plan.action {
         Action::Rows(sql) => rows::rows(session, sql, run),
         Action::Write(sql, change) => write::write(session, sql, *change, run),
@@ -141,6 +144,18 @@ fn run_once(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         connection.count_statement();
     }
     result.map_err(|error| map_interruption(&session.control, &session.registration, error))
+}
+
+/// Warns of deprecated syntax when a statement is read: a prepared one, when it is prepared.
+pub fn warn_of_deprecated(session: &Session, plan: &Plan) {
+    if session.shared.config.series.warns_of_deprecated() {
+        for warning in &plan.deprecated {
+            session
+                .state
+                .warnings
+                .add("Warning", warning.code, warning.message);
+        }
+    }
 }
 
 /// MySQL's words in the OK packet of a statement: of PREPARE, and of those that may copy rows.

@@ -40,6 +40,7 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
         prepared_use.text = Some(text.clone());
     }
     let plan = translated?;
+    super::warn_of_deprecated(session, &plan);
     prepare::check_preparable(&plan.action)?;
     // Preparing it now finds the statement's errors.
     if let Some(id) = prepare::prepare_now(session, &plan.action)? {
@@ -80,7 +81,8 @@ pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer
     if named.update_generation(generation) {
         session.registration.status().reprepared();
     }
-    let plan = prepare::translate(session, &text, generation)?;
+    let mut plan = prepare::translate(session, &text, generation)?;
+    plan.deprecated.clear();
     if plan.params != using.len() || matches!(plan.action, Action::Execute(..)) {
         return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
     }

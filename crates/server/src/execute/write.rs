@@ -235,10 +235,8 @@ fn updates_in_place(connections: &mut Connections, sql: &Sql) -> bool {
 /// Counts the changed rows, and answers with OK.
 fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more: bool) {
     let updated = session.state.take_count(Counted::Updated);
-    let mut affected = done.changed;
-    if sql.counts_updates {
-        affected += updated;
-    }
+    // ON DUPLICATE KEY UPDATE: a row that changes counts twice.
+    let mut affected = done.changed + updated;
     let mut deleted = done.replaced.deleted;
     if done.replaced.same > 0 && updates_in_place(&mut session.connections, sql) {
         deleted -= done.replaced.same;
@@ -255,21 +253,30 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
         Change::Insert | Change::Replace => done.examined,
         Change::Update | Change::Delete => affected.max(done.examined),
     };
-    let inserted = done.changed.saturating_sub(updated);
-    let insert_id = match matches!(change, Change::Insert | Change::Replace) && sql.creates_ids {
-        true => insert_id(&session.state, sql, inserted, done),
+    let inserts = matches!(change, Change::Insert | Change::Replace);
+    let updates_row = inserts && updated > 0 && !sql.joined;
+    // A client may count rows that do not change.
+    let updated = match inserts {
+        true => session.state.take_count(Counted::Matched),
+        false => updated,
+    };
+    let insert_id = match inserts && sql.creates_ids {
+        true => insert_id(&session.state, sql, updated, done),
         false => None,
     };
     // LAST_INSERT_ID(expr) in a statement that generates none.
     let of_call = || session.state.take_count(Counted::LastId) > 0;
     let insert_id = insert_id.or_else(|| of_call().then(|| session.state.last_insert_id()));
+    let of_updated = || done.ids.last().copied().filter(|_| updates_row);
+    let insert_id = insert_id.or_else(of_updated);
     let info = info(session, sql, change, (done.changed, updated, deleted));
     session.send_info(affected, insert_id.unwrap_or(0).max(0) as u64, &info, more);
 }
 
 /// The id of the OK packet: the first that the statement generated, which LAST_INSERT_ID() then returns, or the
 /// last that it gave.
-fn insert_id(state: &SessionState, sql: &Sql, inserted: u64, done: &Outcome) -> Option<i64> {
+fn insert_id(state: &SessionState, sql: &Sql, updated: u64, done: &Outcome) -> Option<i64> {
+    let inserted = done.changed.saturating_sub(updated);
     if inserted == 0 {
         return None;
     }
@@ -281,8 +288,9 @@ fn insert_id(state: &SessionState, sql: &Sql, inserted: u64, done: &Outcome) -> 
     if state.take_count(Counted::GivenId) >= inserted {
         return Some(done.last_id);
     }
-    let before = || done.last_id - (done.changed as i64 - 1);
-    let first = done.ids.first().copied().unwrap_or_else(before);
+    let before = || done.last_id - (inserted as i64 - 1);
+    let first = done.ids.first().copied().filter(|_| updated == 0);
+    let first = first.unwrap_or_else(before);
     state.set_last_insert_id(first);
     Some(first)
 }
@@ -304,7 +312,7 @@ fn info(session: &Session, sql: &Sql, change: Change, rows: (u64, u64, u64)) -> 
         }
         Change::Insert | Change::Replace if listed != 1 => {
             let records = listed.max(changed);
-            let duplicates = match (change, sql.counts_updates) {
+            let duplicates = match (change, sql.updates_duplicates) {
                 (Change::Replace, _) => deleted,
                 (_, true) => updated,
                 _ => records - changed,

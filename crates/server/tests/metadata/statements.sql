@@ -559,6 +559,23 @@ SELECT SUM(data_length) FROM information_schema.TABLES
 SELECT COUNT(*), table_type FROM information_schema.TABLES GROUP BY table_type
 SELECT DISTINCT table_schema FROM information_schema.TABLES
 SELECT t.* FROM (SELECT table_name, engine FROM information_schema.TABLES) AS t
+SELECT table_name FROM information_schema.tables WHERE table_schema = COALESCE(NULL, DATABASE()) AND table_type != 'VIEW' ORDER BY table_name
+SELECT table_name, view_definition FROM information_schema.views WHERE table_schema = DATABASE() ORDER BY table_name
+SELECT column_name, is_nullable, data_type, column_default, column_type, extra FROM information_schema.columns WHERE table_name = 'a' AND table_schema = DATABASE() ORDER BY ordinal_position
+SELECT column_name, referenced_column_name, referenced_table_name FROM information_schema.key_column_usage WHERE table_name = 'a' AND table_schema = DATABASE() AND referenced_table_name IS NOT NULL
+SELECT kc.`constraint_name`, kc.`column_name`, kc.`referenced_table_name`, c.`constraint_type` FROM information_schema.key_column_usage AS kc, information_schema.table_constraints AS c WHERE kc.table_schema = DATABASE() AND c.table_schema = kc.table_schema AND c.constraint_name = kc.constraint_name AND kc.table_name = 'a' ORDER BY kc.`ordinal_position`
+SELECT cc.constraint_name, cc.check_clause FROM information_schema.check_constraints AS cc, information_schema.table_constraints AS tc WHERE cc.constraint_schema = DATABASE() AND cc.constraint_name = tc.constraint_name
+SELECT index_name, column_name, non_unique, seq_in_index FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'a' ORDER BY index_name, seq_in_index
+SELECT constraint_name, constraint_type FROM information_schema.table_constraints WHERE table_schema = DATABASE()
+SELECT rc.delete_rule, rc.update_rule, kcu.column_name FROM information_schema.key_column_usage AS kcu JOIN information_schema.referential_constraints AS rc ON rc.constraint_schema = kcu.constraint_schema AND rc.constraint_name = kcu.constraint_name WHERE kcu.table_name = 'a'
+SELECT schema_name, default_collation_name FROM information_schema.schemata ORDER BY schema_name
+SELECT DISTINCT table_name, engine FROM information_schema.tables
+SELECT table_name AS a, UPPER(table_name), CONCAT(table_name, 'x') FROM information_schema.tables ORDER BY a
+SELECT routine_name, routine_type, dtd_identifier FROM information_schema.routines WHERE routine_schema = DATABASE() ORDER BY routine_name
+SELECT trigger_name, event_manipulation FROM information_schema.triggers WHERE event_object_schema = DATABASE()
+SELECT privilege_type FROM information_schema.user_privileges ORDER BY 1
+SELECT plugin_name, plugin_status FROM information_schema.plugins ORDER BY 1
+SELECT t.table_name, c.column_name FROM information_schema.tables t JOIN information_schema.columns c ON c.table_name = t.table_name ORDER BY c.ordinal_position
 SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT / 1000000000000 AS s FROM performance_schema.events_waits_summary_global_by_event_name ORDER BY 3 DESC
 SELECT DIGEST_TEXT, COUNT_STAR, AVG_TIMER_WAIT FROM performance_schema.events_statements_summary_by_digest
 SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Uptime'

@@ -64,6 +64,10 @@ pub fn record(conn: &mut Conn, tables: &[String]) {
     {
         let columns = columns(conn, &format!("SELECT * FROM {table}"));
         let _ = writeln!(views, "{table}{columns}");
+        let sorted = sorted_columns(conn, table);
+        if table.starts_with("information_schema.") && sorted != columns {
+            let _ = writeln!(views, "{table} sorted{sorted}");
+        }
     }
     store("rows/src/definitions-9.7.tsv", &views);
     let mut show = HEAD.to_owned();
@@ -77,6 +81,22 @@ pub fn record(conn: &mut Conn, tables: &[String]) {
 fn store(path: &str, text: &str) {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     std::fs::write(crates.join(path), text).expect("the definitions are stored");
+}
+
+/// The definitions of a table's columns in a sorted result, for which MySQL fills a temporary table.
+fn sorted_columns(conn: &mut Conn, table: &str) -> String {
+    let result = conn.query_iter(format!("SELECT * FROM {table} LIMIT 0"));
+    let names = result
+        .expect("the table has columns")
+        .columns()
+        .as_ref()
+        .to_vec();
+    let names: Vec<String> = names
+        .iter()
+        .map(|c| format!("`{}`", c.name_str()))
+        .collect();
+    let names = names.join(", ");
+    columns(conn, &format!("SELECT {names} FROM {table} ORDER BY 1"))
 }
 
 /// The definitions of a result's columns, each behind a tab.

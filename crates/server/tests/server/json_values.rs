@@ -78,3 +78,85 @@ fn values_become_parts_of_documents_by_their_types() {
         .expect("a document");
     assert_eq!(document.as_deref(), Some(r#"["[1]", 5]"#));
 }
+
+/// The documents of a table, by their numbers.
+const DOCUMENTS: &str = r#"INSERT INTO j VALUES (1,'9','9',9,9),(2,'10','10',10,10.5),(3,'"abc"','abc',0,1),
+    (4,'"Abc"','ABC',1,1),(5,'true','true',1,1),(6,'false','false',0,0),(7,'null','null',0,0),(8,'[1,2]','[1, 2]',1,1),
+    (9,'[1]','[1]',1,1),(10,'{"a":1}','{"a": 1}',1,1),(11,'1.5','1.5',2,1.5),(12,'10.0','10',10,10),
+    (13,NULL,NULL,NULL,NULL),(14,'"10"','10',10,10),(15,'18446744073709551615','x',0,0),(16,'-1','-1',-1,-1)"#;
+
+#[test]
+fn documents_compare_as_documents() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE j (id INT PRIMARY KEY, j JSON, v VARCHAR(30), n INT, d DECIMAL(5,2))",
+    );
+    exec(&mut conn, DOCUMENTS);
+    exec(&mut conn, "SET @n = 10, @s = 'abc', @f = 1.5e0");
+    for (condition, ids) in [
+        ("j = 10", "2,12"),
+        ("j <> 10", "1,3,4,5,6,7,8,9,10,11,14,15,16"),
+        ("j > 5", "1,2,3,4,5,6,8,9,10,12,14,15"),
+        ("j < 5", "7,11,16"),
+        ("10 = j", "2,12"),
+        ("j = 'abc'", "3"),
+        ("j >= 'abc'", "3,5,6,8,9,10"),
+        ("j = TRUE", "5"),
+        ("j = FALSE", "6"),
+        ("j = n", "1,2,12,16"),
+        ("j = v", "3,14"),
+        ("j = d", "1,11,12,16"),
+        ("j <=> NULL", "13"),
+        ("j = @n OR j = @s OR j = @f", "2,3,11,12"),
+        ("j = CAST('{\"a\": 1}' AS JSON)", "10"),
+        ("j < JSON_ARRAY(1)", "1,2,3,4,7,10,11,12,14,15,16"),
+        ("j IN (1, 9, 10)", "1,2,12"),
+        ("j IN ('abc', '10')", "3,14"),
+        ("j NOT IN (10, 'abc')", "1,4,5,6,7,8,9,10,11,14,15,16"),
+        ("j BETWEEN 5 AND 10", "1,2,12,14"),
+        ("j->'$.a' = 1", "10"),
+        ("JSON_EXTRACT(j, '$[1]') > 1", "8"),
+        ("j = (SELECT j FROM j WHERE id = 12)", "2,12"),
+    ] {
+        let sql = format!("SELECT GROUP_CONCAT(id ORDER BY id) FROM j WHERE {condition}");
+        assert_eq!(one(&mut conn, &sql), ids, "{condition}");
+    }
+    for (query, answer) in [
+        ("SELECT COUNT(DISTINCT j) FROM j", "14"),
+        ("SELECT CONCAT(MIN(j), MAX(j)) FROM j", "nulltrue"),
+        (
+            "SELECT GROUP_CONCAT(c) FROM (SELECT COUNT(*) AS c FROM j WHERE id IN (2, 12) GROUP BY j) AS t",
+            "2",
+        ),
+        (
+            "SELECT CONCAT_WS(',', j + 1, j * 2, -j, j | 1) FROM j WHERE id = 14",
+            "11,20,-10,11",
+        ),
+        (
+            "SELECT CONCAT_WS(',', j + 1, j / 2, j DIV 2, j | 1) FROM j WHERE id = 11",
+            "2.5,0.75,0,3",
+        ),
+        (
+            "SELECT GROUP_CONCAT(CONCAT_WS(' ', CAST(j AS SIGNED), CAST(j AS DECIMAL(6,2))) ORDER BY id) \
+             FROM j WHERE id IN (2, 11, 14)",
+            "10 10.00,2 1.50,10 10.00",
+        ),
+        (
+            "SELECT CONCAT(SUM(j), ' ', AVG(j)) FROM j WHERE id IN (1, 2, 11, 12)",
+            "30.5 7.625",
+        ),
+        (
+            "SELECT GROUP_CONCAT(IF(j, 1, 0) ORDER BY id) FROM j WHERE id IN (2, 5, 6, 14)",
+            "1,1,0,1",
+        ),
+    ] {
+        assert_eq!(one(&mut conn, query), answer, "{query}");
+    }
+    let sorted = all_of(
+        &mut conn,
+        "SELECT id FROM j WHERE id NOT IN (8, 9, 10) ORDER BY j, id",
+    );
+    assert_eq!(sorted.join(","), "13,7,16,11,1,2,12,15,14,4,3,6,5");
+}

@@ -45,7 +45,7 @@ const SETUP: [&str; 5] = [
 ];
 
 /// A statement, and its answer.
-const ANSWERS: [(&str, &str); 63] = [
+const ANSWERS: [(&str, &str); 65] = [
     ("INSERT INTO t (n,s) VALUES (1,'a')", "1 1"),
     (
         "INSERT INTO t (n,s) VALUES (2,'b'),(3,'c')",
@@ -80,6 +80,14 @@ const ANSWERS: [(&str, &str); 63] = [
     (
         "INSERT INTO t (n,s) VALUES (400,'x') ON DUPLICATE KEY UPDATE s='z'",
         "1 222",
+    ),
+    (
+        "UPDATE t JOIN u ON u.n < 3 SET t.s = 'j' WHERE t.n = 2",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "INSERT INTO t (n,s) VALUES (400,'y') ON DUPLICATE KEY UPDATE s='y'",
+        "2 222",
     ),
     (
         "INSERT INTO t (n,s) VALUES (1,'x') ON DUPLICATE KEY UPDATE id=LAST_INSERT_ID(id), s='q'",

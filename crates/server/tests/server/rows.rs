@@ -173,6 +173,24 @@ fn a_client_may_count_found_rows() {
     let mut conn = mysql::Conn::new(opts).expect("connects");
     assert_eq!(affected(&mut conn, "UPDATE w SET n = 5"), 1);
     assert_eq!(affected(&mut running.client(), "UPDATE w SET n = 5"), 0);
+    // A row that ON DUPLICATE KEY UPDATE changes counts twice, and its id is the statement's.
+    exec(
+        &mut conn,
+        "CREATE TABLE d (id INT PRIMARY KEY AUTO_INCREMENT, k INT UNIQUE, v INT)",
+    );
+    exec(&mut conn, "INSERT INTO d (k, v) VALUES (1, 1), (2, 2)");
+    for (rows, affected, id) in [
+        ("(2, 20)", 2, 2),
+        ("(2, 20)", 1, 0),
+        ("(1, 11), (2, 21)", 4, 2),
+        ("(1, 11), (2, 21)", 2, 0),
+    ] {
+        let sql =
+            format!("INSERT INTO d (k, v) VALUES {rows} AS n ON DUPLICATE KEY UPDATE v = n.v");
+        exec(&mut conn, &sql);
+        let answer = (conn.affected_rows(), conn.last_insert_id());
+        assert_eq!(answer, (affected, id), "{rows}");
+    }
 }
 
 #[test]

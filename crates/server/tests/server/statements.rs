@@ -190,3 +190,47 @@ fn long_data_comes_in_pieces() {
         .expect("sent in pieces");
     assert_eq!(length, Some(long.len() as u64));
 }
+
+/// Deprecated syntax is a warning when a statement is read, in its order. The expected answers are MySQL 9.7.4's.
+#[test]
+fn deprecated_syntax_warns_when_it_is_read() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE w (id INT PRIMARY KEY, v INT)");
+    for (sql, starts) in [
+        (
+            "SELECT COUNT(*) FROM w WHERE NOT !(v && 1)",
+            &["'!' is", "'&&' is"][..],
+        ),
+        ("SELECT v || 1 FROM w", &["'|| as a synonym for OR' is"]),
+        (
+            "SELECT 'a' LIKE BINARY 'a', BINARY 'b'",
+            &["'BINARY expr' is"; 2],
+        ),
+        ("SELECT CAST('a' AS BINARY), CONVERT('a', BINARY(3))", &[]),
+        (
+            "SELECT SQL_CALC_FOUND_ROWS id FROM w",
+            &["SQL_CALC_FOUND_ROWS is"],
+        ),
+        ("SELECT FOUND_ROWS()", &["FOUND_ROWS() is"]),
+        (
+            "INSERT INTO w VALUES (1, 2) ON DUPLICATE KEY UPDATE v = VALUES(v) + VALUES(id)",
+            &["'VALUES function' is"; 2],
+        ),
+        (
+            "SELECT _utf8'a', CONVERT('a' USING utf8)",
+            &["'utf8' is currently an alias"; 2],
+        ),
+        ("SET @x = 1 && 1", &["'&&' is"]),
+        ("DO 1 && 1", &["'&&' is"]),
+        ("PREPARE s FROM 'SELECT 1 && 1'", &["'&&' is"]),
+        ("EXECUTE s", &[]),
+    ] {
+        exec(&mut conn, sql);
+        let messages = rows(&mut conn, "SHOW WARNINGS");
+        assert_eq!(messages.len(), starts.len(), "{sql}: {messages:?}");
+        for (message, start) in messages.iter().zip(starts) {
+            assert!(message[2].starts_with(start), "{sql}: {message:?}");
+        }
+    }
+}

@@ -52,6 +52,9 @@ impl ToSqlite for TableDef {
             if base_type(&column.column_type) == "time" {
                 sql.push_str(" COLLATE tare_time");
             }
+            if base_type(&column.column_type) == "json" {
+                sql.push_str(" COLLATE tare_json");
+            }
             if is_text(&column.column_type) && !column.binary {
                 sql.push_str(" COLLATE NOCASE");
             }

@@ -252,8 +252,9 @@ impl Rewriter<'_> {
             let c = quote(&c);
             format!("{c} = CASE WHEN {changed} THEN {v} ELSE {name}.{c} END")
         }));
+        // A row that is found several times is updated once.
         let mut sql = format!(
-            "UPDATE {} SET {} FROM (SELECT {name}.rowid AS tare_r, {} FROM {}{selection}) AS tare_q WHERE {name}.rowid = tare_q.tare_r",
+            "UPDATE {} SET {} FROM (SELECT {name}.rowid AS tare_r, {} FROM {}{selection} GROUP BY {name}.rowid) AS tare_q WHERE {name}.rowid = tare_q.tare_r",
             target.sql(),
             sets.join(", "),
             values.join(", "),

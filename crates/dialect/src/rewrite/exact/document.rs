@@ -5,9 +5,12 @@ use sqlparser::ast::{BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExp
 use sqlparser::ast::{FunctionArguments, UnaryOperator, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
+use super::Class;
 use crate::function::{DocumentPart, Parameter, parameter};
 use crate::rewrite::Rewriter;
-use crate::rewrite::operands::is_comparison;
+use crate::rewrite::compare::{is_json, operand};
+use crate::rewrite::operands::{is_comparison, operands};
+use crate::rewrite::rewriter::Conversion;
 use crate::{node, types};
 
 /// Whether an expression is true or false, as MySQL has it: not a number that is 0 or 1.
@@ -56,6 +59,88 @@ impl Rewriter<'_> {
             _ if types::is_temporal(&t) => DocumentPart::Time,
             _ if t.charset == CHARSET_BINARY => DocumentPart::Bytes(number_of_bytes(&t)),
             _ => DocumentPart::Text,
+        }
+    }
+
+    fn is_document(&mut self, expr: &Expr) -> bool {
+        types::of(expr, &mut self.names)
+            .as_ref()
+            .is_some_and(is_json)
+    }
+
+    /// Whether a document is computed. That of a column has its collation.
+    pub(super) fn computes_document(&mut self, expr: &Expr) -> bool {
+        use BinaryOperator::Arrow;
+        let may_compute = matches!(
+            expr,
+            Expr::BinaryOp { op: Arrow, .. }
+                | Expr::Function(_)
+                | Expr::Cast { .. }
+                | Expr::Convert { .. }
+                | Expr::Case { .. }
+                | Expr::Subquery(_)
+        );
+        may_compute && self.is_document(expr)
+    }
+
+    /// Prepares a comparison with a document, which compares all operands as documents. False: it is none,
+    /// or one that compares numbers or texts (BETWEEN and CASE).
+    pub(in crate::rewrite) fn compare_documents(
+        &mut self,
+        expr: &mut Expr,
+        later: &mut Vec<(usize, Conversion)>,
+    ) -> bool {
+        let has_documents = matches!(expr, Expr::BinaryOp { .. } | Expr::InList { .. });
+        let Some(operands) = operands(expr) else {
+            return false;
+        };
+        let documents: Vec<bool> = operands.iter().map(|e| self.is_document(e)).collect();
+        if has_documents && documents.contains(&true) {
+            for (i, operand) in operands.iter().enumerate() {
+                if !documents[i] {
+                    let part = self.document_part(operand);
+                    later.push((i, Conversion::DocumentPart(part)));
+                    match part {
+                        DocumentPart::Date | DocumentPart::Time => {
+                            later.push((i, Conversion::DocumentMoment));
+                        }
+                        DocumentPart::Bytes(_) | DocumentPart::Bit(_) => {
+                            later.push((i, Conversion::DocumentBytes));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            later.push((0, Conversion::Document));
+            return true;
+        }
+        let has_numbers = documents.first() == Some(&true)
+            && operands[1..]
+                .iter()
+                .all(|e| matches!(self.class(e), Class::Int | Class::Real | Class::Null));
+        if has_numbers {
+            later.push((0, Conversion::Real));
+        }
+        has_numbers
+    }
+
+    /// Reads the scalar of a document before its conversion to a number.
+    pub(in crate::rewrite) fn read_documents(
+        &mut self,
+        expr: &mut Expr,
+        later: &mut Vec<(usize, Conversion)>,
+    ) {
+        use Conversion::{Bits, Integer, JsonScalar, Number, Real, Rounded};
+        let reads_number =
+            |c: &Conversion| matches!(c, Number | Real | Integer | Rounded(_) | Bits);
+        for n in (0..later.len()).rev() {
+            let (i, conversion) = later[n];
+            if reads_number(&conversion)
+                && let Some(operand) = operand(expr, i)
+                && self.is_document(operand)
+            {
+                later.insert(n, (i, JsonScalar));
+            }
         }
     }
 

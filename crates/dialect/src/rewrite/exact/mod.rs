@@ -15,6 +15,7 @@ use tare_mysql::decimal::Decimal;
 use tare_mysql::wire::column::WireType;
 
 use self::plan::{Call, Plan, Wrap};
+use super::compare::is_json;
 use super::rewriter::Rewriter;
 use crate::function::{arguments, name_of};
 use crate::{node, types};
@@ -133,7 +134,7 @@ impl Rewriter<'_> {
 
     /// Plans how an expression is rewritten, before its parts are.
     pub(super) fn enter_exact(&mut self, expr: &mut Expr) {
-        let plan = match expr {
+        let mut plan = match expr {
             Expr::BinaryOp { left, right, .. }
                 if types::is_interval(left) || types::is_interval(right) =>
             {
@@ -165,6 +166,9 @@ impl Rewriter<'_> {
             },
             _ => Plan::default(),
         };
+        if plan.wrap == Wrap::None && self.computes_document(expr) {
+            plan.wrap = Wrap::Document;
+        }
         self.exact_plans.push(plan);
     }
 
@@ -315,11 +319,16 @@ impl Rewriter<'_> {
                 let unsigned = matches!(data_type, Unsigned | UnsignedInteger);
                 let wrap = if unsigned { Wrap::Collate } else { Wrap::None };
                 let of = types::of(operand, &mut self.names);
-                match Class::of(of) {
+                // The scalar of a document may be a double.
+                let class = match of.as_ref().is_some_and(is_json) {
+                    true => Class::Real,
+                    false => Class::of(of),
+                };
+                match class {
                     Class::Int | Class::Big | Class::Decimal | Class::Real => {
                         let bits = of.is_some_and(|t| t.is_unsigned());
                         let refuses = self.refuses_misfit();
-                        let origin = match Class::of(of) {
+                        let origin = match class {
                             Class::Decimal if !chooses(operand) => 3,
                             _ => origin_of(operand),
                         };

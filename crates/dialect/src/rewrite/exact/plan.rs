@@ -52,6 +52,8 @@ pub(super) enum Wrap {
     Collate,
     /// As a text, with the collation: it may be an integer.
     Text,
+    /// As a JSON document.
+    Document,
     /// The result is a double, and may be a DECIMAL's text.
     Real,
     /// The result is a time, or a date and time, with so many digits behind the second.
@@ -61,6 +63,11 @@ pub(super) enum Wrap {
 /// A text with the collation of exact numbers.
 pub(crate) fn exact_text(expr: Expr) -> Expr {
     nested(node::collate(node::cast(expr, DataType::Text), COLLATION))
+}
+
+/// A JSON document with the collation of documents.
+pub(crate) fn document(expr: Expr) -> Expr {
+    nested(node::collate(expr, "tare_json"))
 }
 
 /// The operands of an operator or the arguments of a function.
@@ -127,6 +134,7 @@ impl Plan {
         node::replace(expr, |expr| match wrap {
             Wrap::Collate | Wrap::None => nested(node::collate(expr, COLLATION)),
             Wrap::Text => exact_text(expr),
+            Wrap::Document => document(expr),
             Wrap::Real => call("tare_real", vec![expr]),
             Wrap::Fraction(digits) => call("tare_fraction", vec![expr, number(digits.into())]),
         });

@@ -26,7 +26,7 @@ impl Rewriter<'_> {
         assignments: Vec<Assignment>,
         alias: Option<&str>,
     ) -> Result<String> {
-        self.sql.counts_updates = !self.mode.found_rows;
+        self.sql.updates_duplicates = true;
         let scope = self.two_rows(target);
         self.names.scopes.push(scope);
         let mut sets = Vec::new();
@@ -57,11 +57,7 @@ impl Rewriter<'_> {
             self.assigned.add(&column, &value, once);
             let (name, value) = (quote(&column), value.to_string());
             changed.push(differs(&name, &value));
-            // The first assignment counts an updated row.
-            sets.push(match (sets.is_empty(), self.sql.counts_updates) {
-                (true, true) => format!("{name} = tare_updated({value})"),
-                _ => format!("{name} = {value}"),
-            });
+            sets.push((name, value));
         }
         let is_assigned = |name: &str| {
             given_names
@@ -69,16 +65,26 @@ impl Rewriter<'_> {
                 .any(|c: &String| c.eq_ignore_ascii_case(name))
         };
         let changed_rows = changed.join(" OR ");
+        // The first assignment counts an updated row.
+        if let Some((_, value)) = sets.first_mut() {
+            *value = format!("tare_updated({value}, {changed_rows})");
+        }
         for (name, value) in self.moments(target.def, is_assigned)? {
             let name = quote(&name);
-            sets.push(format!(
-                "{name} = CASE WHEN {changed_rows} THEN {value} ELSE {name} END"
-            ));
+            let value = format!("CASE WHEN {changed_rows} THEN {value} ELSE {name} END");
+            sets.push((name, value));
         }
+        let sets: Vec<String> = sets
+            .iter()
+            .map(|(n, value)| format!("{n} = {value}"))
+            .collect();
         let mut sql = format!(" ON CONFLICT DO UPDATE SET {}", sets.join(", "));
-        if self.sql.counts_updates {
+        if !self.mode.found_rows {
             // A row that does not change is not counted.
-            sql.push_str(&format!(" WHERE {}", changed.join(" OR ")));
+            sql.push_str(&format!(" WHERE {changed_rows}"));
+        }
+        if let Some(column) = target.auto() {
+            sql.push_str(&format!(" RETURNING {}", quote(column)));
         }
         Ok(sql)
     }

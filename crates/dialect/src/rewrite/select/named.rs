@@ -5,6 +5,8 @@ use sqlparser::ast::{
     Value,
 };
 
+use tare_mysql::series::Series;
+
 use crate::name::ident;
 use crate::names;
 use crate::rewrite::Rewriter;
@@ -23,7 +25,7 @@ impl Rewriter<'_> {
         let texts = names::projection(text);
         let has_texts = texts.len() == select.projection.len();
         let has_original_names = self.mode.series.has_views_of_information()
-            && names_information_schema(&select.from, self.database);
+            && names_information_schema(&select.from, self.database, self.mode.series);
         for (i, item) in select.projection.iter_mut().enumerate() {
             let SelectItem::UnnamedExpr(expr) = item else {
                 continue;
@@ -87,28 +89,52 @@ fn is_variable(expr: &Expr) -> bool {
 }
 
 /// Tables of information_schema whose columns have the names that a statement writes: they are no views of
-/// MySQL's dictionary, or are built differently.
-const TABLES_NAMED_AS_TYPED: [&str; 16] = [
+/// MySQL's dictionary, or are built differently. So are those of InnoDB.
+const TABLES_NAMED_AS_TYPED: [&str; 15] = [
+    "applicable_roles",
+    "collations",
     "column_privileges",
+    "enabled_roles",
     "engines",
-    "innodb_cmp",
-    "innodb_metrics",
-    "innodb_temp_table_info",
-    "innodb_trx",
-    "key_column_usage",
     "optimizer_trace",
     "plugins",
     "processlist",
     "profiling",
+    "role_column_grants",
+    "role_routine_grants",
+    "role_table_grants",
     "schema_privileges",
-    "table_constraints",
     "table_privileges",
-    "tablespaces",
     "user_privileges",
 ];
 
+/// Those of InnoDB that are views of the dictionary.
+const INNODB_VIEWS: [&str; 4] = [
+    "innodb_datafiles",
+    "innodb_fields",
+    "innodb_foreign_cols",
+    "innodb_tablespaces_brief",
+];
+
+/// Whether a table's columns have the names that a statement writes.
+fn is_named_as_typed(table: &str, series: Series) -> bool {
+    let table = table.to_ascii_lowercase();
+    let named = |all: &[&str]| all.contains(&table.as_str());
+    match table.starts_with("innodb_") {
+        true => !named(&INNODB_VIEWS),
+        false if series == Series::V8_0 && named(&["key_column_usage", "table_constraints"]) => {
+            true
+        }
+        false => named(&TABLES_NAMED_AS_TYPED),
+    }
+}
+
 /// Whether the columns keep the names that information_schema's views give them.
-fn names_information_schema(from: &[TableWithJoins], database: Option<&str>) -> bool {
+fn names_information_schema(
+    from: &[TableWithJoins],
+    database: Option<&str>,
+    series: Series,
+) -> bool {
     const SCHEMA: &str = "information_schema";
     let is = |name: &str, part: &ObjectNamePart| {
         part.as_ident()
@@ -126,7 +152,9 @@ fn names_information_schema(from: &[TableWithJoins], database: Option<&str>) -> 
             [schema, table] => (is(SCHEMA, schema), table),
             _ => return false,
         };
-        here && !TABLES_NAMED_AS_TYPED.iter().any(|name| is(name, table))
+        here && !table
+            .as_ident()
+            .is_some_and(|i| is_named_as_typed(&i.value, series))
     };
     from.iter()
         .any(|t| of(&t.relation) || t.joins.iter().any(|j| of(&j.relation)))
