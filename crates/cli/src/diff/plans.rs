@@ -1,18 +1,19 @@
 //! Whether the plan of a statement changed: the last plan of each of two windows.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value as Json, json};
-use tare_history::{Past, PlanTree};
+use tare_history::{Past, PlanSeries, PlanTree, RecordedPlan};
 
 use super::recording::{Place, Recording, StatementKey};
 use super::rows::Rows;
 use crate::exit::Failure;
 use crate::observe::format::in_utc;
 
-/// A plan that was recorded.
+/// The tree of a plan that was recorded.
 #[derive(Clone, Debug)]
-pub struct RecordedPlan {
+pub struct Tree {
     /// When it was read, in milliseconds since 1970.
     at: i64,
     shape: String,
@@ -20,13 +21,27 @@ pub struct RecordedPlan {
     lines: Vec<String>,
 }
 
+impl RecordedPlan for Tree {
+    fn at(&self) -> SystemTime {
+        time(self.at)
+    }
+
+    fn shape(&self) -> Option<&str> {
+        Some(&self.shape)
+    }
+}
+
+fn time(ms: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(ms.clamp(0, 1 << 50) as u64)
+}
+
 /// The plans of a statement.
 #[derive(Clone, Debug, Default)]
 pub struct StatementPlans {
     /// The last one until the end of the earlier window, which may be older than the window.
-    before: Option<RecordedPlan>,
+    before: Option<Tree>,
     /// The last one between the ends of both windows.
-    after: Option<RecordedPlan>,
+    after: Option<Tree>,
 }
 
 /// Plans by statement.
@@ -38,37 +53,41 @@ pub fn read(
     (second, after): (&Place, &Recording),
 ) -> Result<Plans, Failure> {
     let mut plans = Plans::new();
-    let end = before.window.to;
-    for (key, plan) in last_plans(first, before, i64::MIN, end)? {
-        plans.entry(key).or_default().before = Some(plan);
+    let (start, end) = (time(before.window.to), time(after.window.to));
+    let is_same = first.directory == second.directory;
+    let all = read_until(first, before, before.window.to.max(after.window.to))?;
+    for (key, series) in &all {
+        plans.entry(key.clone()).or_default().before = series.last_until(start).cloned();
     }
     // Another directory may be of an earlier time than the window before.
-    let start = if first.directory == second.directory {
-        end
-    } else {
-        i64::MIN
+    let other = match is_same {
+        true => all,
+        false => read_until(second, after, after.window.to)?,
     };
-    for (key, plan) in last_plans(second, after, start, after.window.to)? {
-        plans.entry(key).or_default().after = Some(plan);
+    for (key, series) in other {
+        let last = match is_same {
+            true => series.last_within(start, end),
+            false => series.last_until(end),
+        };
+        plans.entry(key).or_default().after = last.cloned();
     }
     Ok(plans)
 }
 
-/// The last plan of each statement of a server in a range of time.
-fn last_plans(
+/// The plans of each statement of a server until a time.
+fn read_until(
     place: &Place,
     of: &Recording,
-    from: i64,
     to: i64,
-) -> Result<BTreeMap<StatementKey, RecordedPlan>, Failure> {
+) -> Result<BTreeMap<StatementKey, PlanSeries<Tree>>, Failure> {
     let past = Past {
         directory: place.directory.clone(),
-        from,
+        from: i64::MIN,
         to,
         host: Some(of.host.clone()),
         server: Some(of.server.clone()),
     };
-    let mut plans: BTreeMap<StatementKey, RecordedPlan> = BTreeMap::new();
+    let mut plans: BTreeMap<StatementKey, PlanSeries<Tree>> = BTreeMap::new();
     let mut rows = Rows::scan(&past, "plans", &["schema", "digest", "plan", "shape"])?;
     while rows.advance()? {
         let (Some(digest), Some(plan), Some(shape)) = (rows.text(1), rows.text(2), rows.text(3))
@@ -77,11 +96,11 @@ fn last_plans(
         };
         let at = rows.at();
         let key = (rows.text(0).map(str::to_owned), digest.to_owned());
-        let is_later = plans.get(&key).is_none_or(|last| last.at <= at);
-        if is_later && (from..=to).contains(&at) && rows.server() == of.server {
+        if at <= to && rows.server() == of.server {
             let tree = PlanTree::parse(plan).unwrap_or_default();
             let (shape, lines) = (shape.to_owned(), tree.lines());
-            plans.insert(key, RecordedPlan { at, shape, lines });
+            let series = plans.entry(key).or_default();
+            series.add(Tree { at, shape, lines });
         }
     }
     Ok(plans)
@@ -97,7 +116,7 @@ impl StatementPlans {
     /// Both trees if the plan changed, and otherwise the one that there is.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut add = |heading: &str, plan: &RecordedPlan| {
+        let mut add = |heading: &str, plan: &Tree| {
             lines.push(format!("{heading}, read at {}", in_utc(plan.at)));
             lines.extend(plan.lines.iter().map(|line| format!("  {line}")));
         };
@@ -116,7 +135,7 @@ impl StatementPlans {
 
     /// As docs/schemas/diff.json describes it.
     pub fn json(&self) -> Json {
-        let plan = |plan: &RecordedPlan| {
+        let plan = |plan: &Tree| {
             json!({
                 "sampled_at": in_utc(plan.at),
                 "shape": plan.shape,
@@ -135,8 +154,8 @@ impl StatementPlans {
 mod tests {
     use super::*;
 
-    fn plan(at: i64, shape: &str, line: &str) -> Option<RecordedPlan> {
-        Some(RecordedPlan {
+    fn plan(at: i64, shape: &str, line: &str) -> Option<Tree> {
+        Some(Tree {
             at,
             shape: shape.to_owned(),
             lines: vec![line.to_owned()],

@@ -1,12 +1,13 @@
 //! The plan of the chosen statement: EXPLAIN of an example, or what a history has.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph, Wrap};
-use tare_history::{Plan, PlanReason, PlanTree};
+use tare_history::{Plan, PlanReason, PlanSeries, PlanTree, RecordedPlan, parse_time};
 
 use super::prepared::is_prepared;
 use super::snapshot::Key;
@@ -99,31 +100,21 @@ impl Statement {
         };
         let query = format!(
             "SELECT sampled_at, example, problem, plan, shape FROM plans WHERE digest = {} AND `schema` {schema} \
-             ORDER BY sampled_at DESC",
+             ORDER BY sampled_at",
             sql_literal(&self.digest)
         );
-        let plans = rows(history, &query)?;
-        let column = |at: usize, column: usize| plans.get(at)?.get(column).and_then(text);
-        if plans.is_empty() {
-            return Ok(self.without_plan("no plan of this statement was recorded until then"));
+        let mut series = PlanSeries::default();
+        for row in rows(history, &query)? {
+            series.add(PlanRow(row.iter().map(text).collect()));
         }
-        let plan_of = |at: usize| {
-            let plan = lines_of(
-                column(at, 1).as_deref(),
-                column(at, 2).as_deref(),
-                column(at, 3).as_deref(),
-            );
-            let heading = format!("read at {} UTC", column(at, 0).unwrap_or_default());
-            std::iter::once(heading).chain(plan)
+        let Some(last) = series.last() else {
+            return Ok(self.without_plan("no plan of this statement was recorded until then"));
         };
-        let mut lines: Vec<String> = plan_of(0).collect();
-        let shape = column(0, 4);
-        let other =
-            (1..plans.len()).find(|at| column(*at, 4).is_some_and(|other| Some(other) != shape));
-        if let (Some(at), true) = (other, shape.is_some()) {
+        let mut lines = last.lines();
+        if let Some(before) = series.before_change(last) {
             lines.push(String::new());
             lines.push("the plan changed; before:".to_owned());
-            lines.extend(plan_of(at));
+            lines.extend(before.lines());
         }
         Ok(self.with_lines(lines))
     }
@@ -139,6 +130,32 @@ fn open(observed: &ObservedServer) -> Result<ExampleReader, String> {
     plans::reader(target, observed, segment.map(Arc::new)).ok_or_else(|| {
         "plans are those of MySQL and MariaDB: this server or program has none".to_owned()
     })
+}
+
+/// A row of a history's plans: when it was read, example, problem, plan, shape.
+struct PlanRow(Vec<Option<String>>);
+
+impl PlanRow {
+    fn column(&self, column: usize) -> Option<&str> {
+        self.0.get(column)?.as_deref()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let heading = format!("read at {} UTC", self.column(0).unwrap_or_default());
+        let plan = lines_of(self.column(1), self.column(2), self.column(3));
+        std::iter::once(heading).chain(plan).collect()
+    }
+}
+
+impl RecordedPlan for PlanRow {
+    fn at(&self) -> SystemTime {
+        let ms = parse_time(self.column(0).unwrap_or_default(), UNIX_EPOCH);
+        UNIX_EPOCH + Duration::from_millis(ms.unwrap_or(0).max(0) as u64)
+    }
+
+    fn shape(&self) -> Option<&str> {
+        self.column(4)
+    }
 }
 
 fn plan_lines(plan: &Plan) -> Vec<String> {

@@ -1,42 +1,47 @@
 //! Examples and plans of statements, as a history has them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use tare_history::{Plan, PlanTree};
+use tare_history::{Plan, PlanSeries, PlanTree};
 
 use super::timeline::millis;
 
-/// The most plans of a statement.
-const MAX_PLANS: usize = 10;
+/// The most plans of a statement of a schema.
+const MAX_PLANS: usize = 20;
 
-/// Plans by digest, oldest first. Of adjacent plans with the same shape there is the newest.
+/// Plans by digest and schema.
 #[derive(Default)]
 pub struct Plans {
-    of: HashMap<String, Vec<Plan>>,
+    of: HashMap<String, BTreeMap<Option<String>, PlanSeries<Plan>>>,
 }
 
 impl Plans {
     /// Adds a plan that was read after the others.
     pub fn add(&mut self, plan: Plan) {
-        let all = self.of.entry(plan.digest.clone()).or_default();
-        let is_same = |last: &Plan| last.shape == plan.shape && last.schema == plan.schema;
-        if all.last().is_some_and(is_same) {
-            all.pop();
-        }
-        if all.len() >= MAX_PLANS {
-            all.remove(0);
-        }
-        all.push(plan);
+        let schemas = self.of.entry(plan.digest.clone()).or_default();
+        let series = schemas.entry(plan.schema.clone()).or_default();
+        series.add(plan);
+        series.limit(MAX_PLANS);
     }
 
-    /// The last plan before a time and the one before it, or else the oldest one.
+    /// The last plan until a time, and the one before it changed; or else the oldest one.
     pub fn state(&self, digest: &str, to: i64) -> Value {
-        let all = self.of.get(digest).map_or(&[][..], Vec::as_slice);
-        let end = all.partition_point(|plan| millis(plan.at) < to).max(1);
-        let last = all[..end.min(all.len())].iter().rev().take(2);
-        let plans: Vec<Value> = last.map(of_plan).collect();
-        Value::from(plans)
+        let to = UNIX_EPOCH + Duration::from_millis(to.max(0) as u64);
+        let schemas = self.of.get(digest);
+        let all = || schemas.into_iter().flat_map(BTreeMap::values);
+        let until = |series| PlanSeries::last_until(series, to).map(|plan| (plan, series));
+        let last = all().filter_map(until).max_by_key(|(plan, _)| plan.at);
+        let plans = match last {
+            Some((last, series)) => vec![Some(last), series.before_change(last)],
+            None => vec![
+                all()
+                    .filter_map(PlanSeries::first)
+                    .min_by_key(|plan| plan.at),
+            ],
+        };
+        plans.into_iter().flatten().map(of_plan).collect()
     }
 }
 
@@ -55,8 +60,6 @@ fn of_plan(plan: &Plan) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
-
     use tare_history::PlanReason;
 
     use super::*;
@@ -64,10 +67,16 @@ mod tests {
     #[test]
     fn a_time_has_its_plan_and_the_one_before() {
         let mut plans = Plans::default();
-        for (second, shape) in [(10, "a"), (20, "a"), (30, "b")] {
+        let read = [
+            (10, "s", "a"),
+            (20, "s", "a"),
+            (30, "s", "b"),
+            (40, "t", "c"),
+        ];
+        for (second, schema, shape) in read {
             plans.add(Plan {
                 at: UNIX_EPOCH + Duration::from_secs(second),
-                schema: None,
+                schema: Some(schema.into()),
                 digest: "d".into(),
                 reason: PlanReason::New,
                 example: Some(shape.into()),
@@ -93,9 +102,11 @@ mod tests {
             (Some(20_000), Some("a".into())),
             (Some(30_000), Some("b".into())),
         );
-        assert_eq!(examples(60_000), [b, a.clone()]);
-        assert_eq!(examples(25_000), examples(0));
-        assert_eq!(examples(0), [a]);
+        // Another schema has another plan: it did not change.
+        assert_eq!(examples(60_000), [(Some(40_000), Some("c".into()))]);
+        assert_eq!(examples(35_000), [b, a.clone()]);
+        assert_eq!(examples(25_000), [a]);
+        assert_eq!(examples(0), [(Some(10_000), Some("a".into()))]);
         assert_eq!(plans.state("other", 9), json!([]));
     }
 }
