@@ -460,6 +460,7 @@ const { PERCENTILES } = drawings;
 function drawStatement(answer) {
   element("text").textContent = answer.text || answer.sql;
   element("digest").textContent = answer.text ? answer.sql : "";
+  changes.follow(answer.sql, view, state.has_comparisons, () => request("/api/statement/changes", { sql: answer.sql }), refresh);
   drawPlans(answer.plans);
   drawLatency(answer.latencies);
   drawStack("waits", answer.curve, null);
@@ -513,8 +514,9 @@ function drawLatency({ summary, histogram, percentiles, trend, why }) {
   drawTrend(trend || []);
 }
 
-// The trend while this page is open, on a logarithmic scale.
-function drawTrend(trend) {
+// The trend on a logarithmic scale: what the history has, and then with percentiles while this page is open.
+function drawTrend(own) {
+  const trend = changes.withPast(own);
   const all = trend.flatMap(({ mean, percentiles }) => [mean, ...(percentiles || [])]).filter((ps) => ps > 0);
   element("trend-section").hidden = !all.length;
   if (!all.length) return;
@@ -588,7 +590,7 @@ addEventListener("pointerdown", () => { held = true; }, true);
 for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(() => { held = false; }, 0), true);
 addEventListener("popstate", () => { recall(); refresh(); });
 addEventListener("resize", () => { if (state && view.statement === null && !view.server) drawCurve(); else refresh(); });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (state && view.statement === null && !view.server) drawCurve(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (state && view.statement === null && !view.server) drawCurve(); else refresh(); });
 
 recall();
 remember(false);

@@ -15,7 +15,9 @@ mod web;
 
 pub use metrics::{Figures, Metrics};
 pub use page::{
-    Compare, DIFF_HEADS, DiffReport, DiffRequest, Live, LiveServer, RunningLive, Section, Watched,
+    ChangedFigure, ChangesRequest, Compare, CompareStatement, DIFF_HEADS, DiffReport, DiffRequest,
+    Live, LiveServer, RunningLive, Section, StatementChanges, StatementComparison, TrendPoint,
+    Watched,
 };
 pub use target::{Open, WatchTarget};
 pub use web::{Request, Response, Site, Web};

@@ -7,6 +7,7 @@ mod plans;
 mod recording;
 mod report;
 mod rows;
+mod statement;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 use comparison::Comparison;
 use recording::{Place, Recording, find_server};
 use report::Report;
+pub use statement::compare_statement;
 use tare_live::{DiffReport, DiffRequest};
 pub use window::Start;
 use window::{DAY_MS, Window};

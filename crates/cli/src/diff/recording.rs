@@ -79,6 +79,18 @@ impl Statement {
         total
     }
 
+    /// Adds another one, of the same batches.
+    fn merge(&mut self, other: &Self) {
+        for (sums, more) in self.counted.iter_mut().zip(&other.counted) {
+            sums.add(more);
+        }
+        for (activity, batches) in &other.sampled {
+            for (batch, seconds) in batches.iter().enumerate() {
+                self.add_sample(activity, batch, *seconds);
+            }
+        }
+    }
+
     fn add_sample(&mut self, activity: &str, batch: usize, seconds: f64) {
         let batches = self.counted.len();
         if let Some(sampled) = self.sampled.get_mut(activity) {
@@ -167,6 +179,18 @@ impl Recording {
         recording.read_samples(&past, &spans)?;
         recording.read_blocks(&past, &spans)?;
         Ok(recording)
+    }
+
+    /// Leaves one statement, of all schemas, as the total. False if it did not run.
+    pub fn restrict_to(&mut self, digest: &str) -> bool {
+        self.total = Statement::new(self.counted_seconds.len());
+        let statements = std::mem::take(&mut self.statements);
+        let of_digest = statements.iter().filter(|((_, of), _)| of == digest);
+        let of_digest: Vec<&Statement> = of_digest.map(|(_, statement)| statement).collect();
+        for statement in &of_digest {
+            self.total.merge(statement);
+        }
+        !of_digest.is_empty()
     }
 
     /// Seconds in which statements were counted.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use tare_live::{DIFF_HEADS, DiffReport, Section};
+use tare_live::{ChangedFigure, DIFF_HEADS, DiffReport, Section};
 
 use super::blocking::BlockingChange;
 use super::comparison::{
@@ -85,7 +85,7 @@ impl Report {
             ],
             sections: vec![Section {
                 heading: "All statements".to_owned(),
-                rows: self.figures(&self.total, true),
+                rows: self.rows(&self.total, true),
                 lines: Vec::new(),
             }],
             notes: Vec::new(),
@@ -96,7 +96,7 @@ impl Report {
             .sections
             .extend(changed.iter().take(rows).map(|subject| Section {
                 heading: self.heading(subject),
-                rows: self.figures(subject, subject.presence != Presence::Both),
+                rows: self.rows(subject, subject.presence != Presence::Both),
                 lines: self.plan_lines(subject),
             }));
         let mut note = |name: &str, changed: usize, all: usize| {
@@ -186,32 +186,45 @@ impl Report {
         }
     }
 
+    /// All figures of all statements together.
+    pub fn total_figures(&self) -> Vec<ChangedFigure> {
+        self.figures(&self.total, true)
+    }
+
+    /// The rows of a subject: all that changed, or simply all.
+    fn rows(&self, subject: &Subject, has_all: bool) -> Vec<[String; 4]> {
+        let figures = self.figures(subject, has_all).into_iter();
+        let row = |one: ChangedFigure| [one.name, one.before, one.after, one.change];
+        figures.map(row).collect()
+    }
+
     /// The figures of a subject: all that changed, or simply all.
-    fn figures(&self, subject: &Subject, has_all: bool) -> Vec<[String; 4]> {
-        let mut rows = Vec::new();
+    fn figures(&self, subject: &Subject, has_all: bool) -> Vec<ChangedFigure> {
+        let describe = |name: String, measure: &Measure, figure: &Figure| ChangedFigure {
+            name,
+            before: value(measure, figure.before),
+            after: value(measure, figure.after),
+            change: self.change(measure, figure),
+            is_changed: figure.is_changed(),
+        };
+        let mut figures = Vec::new();
         let measures = MEASURES.iter().zip(&subject.figures).enumerate();
         for (number, (measure, figure)) in measures {
             if has_all || number == LOAD || figure.is_changed() {
-                rows.push([
-                    measure.title.to_owned(),
-                    value(measure, figure.before),
-                    value(measure, figure.after),
-                    self.change(measure, figure),
-                ]);
+                figures.push(describe(measure.title.to_owned(), measure, figure));
             }
         }
         let changed = subject.activities.iter();
         let changed = changed.filter(|(_, figure)| has_all || figure.is_changed());
         for (name, figure) in changed.take(MAX_ACTIVITIES) {
-            let load = &MEASURES[LOAD];
-            rows.push([
-                format!("in {}", format::line(name)),
-                value(load, figure.before),
-                value(load, figure.after),
-                self.change(load, figure),
-            ]);
+            // Waits are named by their instruments, and states by themselves.
+            let name = match name.contains('/') {
+                true => format!("in {}", format::line(name)),
+                false => format::line(name),
+            };
+            figures.push(describe(name, &MEASURES[LOAD], figure));
         }
-        rows
+        figures
     }
 
     /// The change, if there is one, and whether it lacks the control that others have.

@@ -107,7 +107,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
     let mut live = Live::new(servers);
     if let Some(directory) = &args.history {
-        live = live.with_comparisons(past::comparisons(args, directory.clone()));
+        live = live.with_comparisons(
+            past::comparisons(args, directory.clone()),
+            past::statement_comparisons(args, directory.clone()),
+        );
     }
     let listen = args.listen;
     let running = live.start(listen).map_err(|error| {

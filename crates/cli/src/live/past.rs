@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tare_history::{Origin, Past};
-use tare_live::{Compare, DiffRequest, LiveServer};
+use tare_live::{ChangesRequest, Compare, CompareStatement, DiffRequest, LiveServer};
 
 use super::Args;
 use crate::diff;
@@ -79,5 +79,18 @@ pub fn comparisons(args: &Args, directory: PathBuf) -> Compare {
             ..request.clone()
         };
         diff::compare_for_page(&directory, &request)
+    })
+}
+
+/// Compares the last hour of a statement with earlier ones, of the same host and server.
+pub fn statement_comparisons(args: &Args, directory: PathBuf) -> CompareStatement {
+    let (host, server) = (args.host_name.clone(), args.server.clone());
+    Box::new(move |request| {
+        let request = ChangesRequest {
+            host: host.clone().or_else(|| request.host.clone()),
+            server: server.clone().or_else(|| request.server.clone()),
+            ..request.clone()
+        };
+        diff::compare_statement(&directory, &request)
     })
 }

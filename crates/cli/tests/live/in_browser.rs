@@ -120,7 +120,7 @@ fn the_page_draws_filters_selects_and_escapes_all_text() {
     page.wait_until(&format!("{} !== undefined", button("sql", "<script>")));
     assert_eq!(page.evaluate("document.title"), "Tare live");
     let elements = page.evaluate("[document.scripts.length, document.images.length]");
-    assert_eq!(elements, serde_json::json!([4, 0]));
+    assert_eq!(elements, serde_json::json!([5, 0]));
     // The row of servers is for several.
     assert_eq!(
         page.evaluate("document.querySelector('#servers').hidden"),

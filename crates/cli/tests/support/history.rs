@@ -162,7 +162,8 @@ pub fn write_plans(history: &Path) {
 
 /// A digest of 64 digits.
 pub fn sha256(name: &str) -> String {
-    format!("{name:0>64}")
+    let digits: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("{digits:0>64}")
 }
 
 /// Adds readings of locks each two seconds of the second day. Row locks of shop.orders block more after 14:10, and a

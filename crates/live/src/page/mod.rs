@@ -2,6 +2,7 @@
 
 mod answers;
 mod blocks;
+mod changes;
 mod class;
 mod diff;
 mod latency;
@@ -23,6 +24,10 @@ use std::time::{Duration, Instant};
 
 use crate::target::Open;
 use crate::web::Web;
+pub use changes::{
+    ChangedFigure, ChangesRequest, CompareStatement, StatementChanges, StatementComparison,
+    TrendPoint,
+};
 pub use diff::{Compare, DiffReport, DiffRequest, HEADS as DIFF_HEADS, Section};
 pub use servers::LiveServer;
 use servers::PageServer;
@@ -71,7 +76,7 @@ impl RunningLive {
 /// The live page.
 pub struct Live {
     servers: Vec<LiveServer>,
-    compare: Option<Compare>,
+    comparisons: Option<(Compare, CompareStatement)>,
 }
 
 impl Live {
@@ -80,15 +85,15 @@ impl Live {
         debug_assert!(!servers.is_empty(), "a page needs a server");
         Self {
             servers,
-            compare: None,
+            comparisons: None,
         }
     }
 
-    /// Adds the page `/diff`, which compares windows of a history.
+    /// Adds the page `/diff`, which compares windows of a history, and what changed of each statement.
     #[must_use]
-    pub fn with_comparisons(self, compare: Compare) -> Self {
+    pub fn with_comparisons(self, compare: Compare, statement: CompareStatement) -> Self {
         Self {
-            compare: Some(compare),
+            comparisons: Some((compare, statement)),
             ..self
         }
     }
@@ -114,7 +119,7 @@ impl Live {
             }
             servers.push(server);
         }
-        let page = Page::new(servers, token.clone(), self.compare);
+        let page = Page::new(servers, token.clone(), self.comparisons);
         let web = Web::start(address, Arc::new(page))?;
         let mut all = Vec::new();
         for (shared, watched, requests, receiver) in watches {

@@ -6,6 +6,7 @@ use std::sync::PoisonError;
 use std::time::SystemTime;
 
 use super::answers;
+use super::changes::{self, ChangesRequest, CompareStatement, StatementChanges};
 use super::class::CLASSES;
 use super::diff::{self, Compare};
 use super::servers::{self, PageServer};
@@ -22,7 +23,7 @@ const FORM_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self';
                            frame-ancestors 'none'";
 
 /// The page's files.
-const FILES: [(&str, &str, &str); 8] = [
+const FILES: [(&str, &str, &str); 9] = [
     (
         "/icon.svg",
         "image/svg+xml",
@@ -49,6 +50,11 @@ const FILES: [(&str, &str, &str); 8] = [
         include_str!("../../assets/drawings.js"),
     ),
     (
+        "/changes.js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../assets/changes.js"),
+    ),
+    (
         "/servers.js",
         "text/javascript; charset=utf-8",
         include_str!("../../assets/servers.js"),
@@ -65,6 +71,8 @@ const FILES: [(&str, &str, &str); 8] = [
     ),
 ];
 
+const NO_HISTORY: &str = "a comparison needs a history: tare live --history DIR";
+
 const NO_TOKEN: &str = "Open the address that tare live has printed: it has the token.";
 
 /// The live page.
@@ -72,20 +80,24 @@ pub struct Page {
     /// At least one. A request that names none is for the first.
     servers: Vec<PageServer>,
     token: String,
-    /// Compares windows of the history, if there is one. One comparison runs at a time.
-    compare: Option<Mutex<Compare>>,
+    /// Compares windows of the history, and of a statement, if there is one. One comparison runs at a time.
+    comparisons: Option<Mutex<(Compare, CompareStatement)>>,
     cookie: String,
 }
 
 impl Page {
     /// A page that needs this token.
-    pub fn new(servers: Vec<PageServer>, token: String, compare: Option<Compare>) -> Self {
+    pub fn new(
+        servers: Vec<PageServer>,
+        token: String,
+        comparisons: Option<(Compare, CompareStatement)>,
+    ) -> Self {
         Self {
             servers,
             // Two pages on one host have different cookies.
             cookie: format!("tare-{}", &token[..8]),
             token,
-            compare: compare.map(Mutex::new),
+            comparisons: comparisons.map(Mutex::new),
         }
     }
 
@@ -111,7 +123,7 @@ impl Page {
         let data = lock(&server.shared);
         let mut state = answers::state(&data, &filter(parameters, data.timeline.span()));
         drop(data);
-        state["has_comparisons"] = self.compare.is_some().into();
+        state["has_comparisons"] = self.comparisons.is_some().into();
         state["history"] = match server.origin() {
             Some(origin) => serde_json::json!({ "host": origin.host, "server": origin.server }),
             None => serde_json::Value::Null,
@@ -189,6 +201,28 @@ impl Page {
         }
     }
 
+    /// What changed of a statement, as the history has it.
+    fn changes(
+        &self,
+        server: &PageServer,
+        parameters: &[(String, String)],
+    ) -> Result<StatementChanges, String> {
+        let digest = value(parameters, "sql").filter(|sql| answers::is_digest(sql));
+        let digest = digest.ok_or("only statements with a digest are compared")?;
+        let range = filter(parameters, lock(&server.shared).timeline.span());
+        let origin = server.origin();
+        let request = ChangesRequest {
+            digest: digest.to_owned(),
+            from: range.from,
+            to: range.to,
+            host: origin.map(|origin| origin.host.clone()),
+            server: origin.map(|origin| origin.server.clone()),
+        };
+        let comparisons = self.comparisons.as_ref().ok_or(NO_HISTORY)?;
+        let mut comparisons = comparisons.lock().unwrap_or_else(PoisonError::into_inner);
+        comparisons.1(&request)
+    }
+
     fn respond(&self, request: &Request) -> Response {
         let parameters = parse(request);
         if let (Some(token), "/") = (value(&parameters, "token"), &*request.path)
@@ -230,17 +264,20 @@ impl Page {
                 filter.keys.push((0, sql.to_owned()));
                 json(answers::statement(&data, &filter, sql, latencies))
             }
-            "/diff" => match &self.compare {
-                Some(compare) => {
-                    let mut compare = compare.lock().unwrap_or_else(PoisonError::into_inner);
-                    let page = diff::page(&parameters, &mut compare);
+            "/api/statement/changes" => match self.changes(server, &parameters) {
+                Ok(changes) => json(changes::state(&changes)),
+                Err(why) => Response::refused(409, &why),
+            },
+            "/diff" => match &self.comparisons {
+                Some(comparisons) => {
+                    let mut comparisons =
+                        comparisons.lock().unwrap_or_else(PoisonError::into_inner);
+                    let page = diff::page(&parameters, &mut comparisons.0);
                     let mut page = Response::ok("text/html; charset=utf-8", page);
                     page.headers.push((CONTENT_POLICY, FORM_POLICY.to_owned()));
                     page
                 }
-                None => {
-                    Response::refused(404, "a comparison needs a history: tare live --history DIR")
-                }
+                None => Response::refused(404, NO_HISTORY),
             },
             _ => Response::refused(404, "there is no such page"),
         }
