@@ -3,15 +3,10 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use engine::idle;
 
 struct Thread {
     /// Whether the thread runs Tare's code. What it calls then is Tare's own, or a signal handler's.
     is_inside: Cell<bool>,
-    /// When its last poll returned, 0 = it has not polled.
-    woken: Cell<u64>,
 }
 
 thread_local! {
@@ -19,13 +14,9 @@ thread_local! {
     static THREAD: Thread = const {
         Thread {
             is_inside: Cell::new(false),
-            woken: Cell::new(0),
         }
     };
 }
-
-/// When the last poll of any thread returned.
-static WOKEN: AtomicU64 = AtomicU64::new(0);
 
 /// Restores errno when it is dropped.
 struct SavedErrno(c_int);
@@ -105,20 +96,4 @@ pub fn run_unobserved(body: impl FnOnce()) {
     let was_inside = THREAD.with(|thread| thread.is_inside.replace(true));
     let _ = catch_unwind(AssertUnwindSafe(body));
     THREAD.with(|thread| thread.is_inside.set(was_inside));
-}
-
-/// Records that the thread's poll has returned: what it reads now arrived by this moment.
-pub fn set_woken(moment: u64) {
-    THREAD.with(|thread| thread.woken.set(moment));
-    WOKEN.store(moment, Ordering::Relaxed);
-}
-
-/// When what the thread reads now arrived: its poll returned then, or, for a thread that does not poll, the
-/// last poll of another thread that passes on what arrives.
-pub fn arrived() -> u64 {
-    let own = THREAD.with(|thread| thread.woken.get());
-    [own, WOKEN.load(Ordering::Relaxed)]
-        .into_iter()
-        .find(|&moment| moment != 0)
-        .unwrap_or_else(idle::now)
 }

@@ -17,7 +17,7 @@ use crate::exports::exported;
 use crate::names::{self, classes, is_session};
 use crate::session::{Address, Protocol, Session};
 use crate::tls::{self, Encryption};
-use crate::{http, memcache, mysql, postgres, resp};
+use crate::{http, memcache, mysql, postgres, resp, turn};
 
 /// A connection whose commands are read.
 pub struct Client {
@@ -68,8 +68,8 @@ fn has_pool() -> bool {
 static LAST_CONNECTION: AtomicU64 = AtomicU64::new(0);
 
 impl Client {
-    /// A connection from this address. `None` before the start.
-    pub fn new(address: &Address, protocol: CommandProtocol) -> Option<Self> {
+    /// A connection from this address, on this socket. `None` before the start.
+    pub fn new(socket: c_int, address: &Address, protocol: CommandProtocol) -> Option<Self> {
         let classes = classes()?;
         if protocol == CommandProtocol::Postgres {
             // The process that will serve it is not forked yet. Its only thread is the session.
@@ -90,7 +90,7 @@ impl Client {
         }
         let place = Session::new(address, is_recorded);
         let commands: Box<dyn Protocol> = match protocol {
-            CommandProtocol::Redis => Box::new(resp::pipeline::Commands::new(place)),
+            CommandProtocol::Redis => Box::new(resp::pipeline::Commands::new(place, socket)),
             CommandProtocol::Http => Box::new(http::pipeline::Requests::new(place)),
             CommandProtocol::Mysql => Box::new(mysql::pipeline::Connection::new(place)?),
             CommandProtocol::Memcached => Box::new(memcache::pipeline::Commands::new(place)),
@@ -172,6 +172,11 @@ impl Client {
         let was_served = self.thread.is_some();
         if self.protocol == CommandProtocol::Mysql {
             self.serve();
+        }
+        if let (Access::In, CommandProtocol::Redis, Some(session)) =
+            (access, self.protocol, &self.session)
+        {
+            turn::serve(session);
         }
         self.in_session(|commands| match access {
             Access::In => commands.receive(bytes),

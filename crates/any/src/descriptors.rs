@@ -14,6 +14,7 @@ use engine::{Operation, file, socket};
 use crate::backend;
 use crate::calls::is_observing;
 use crate::client::Client;
+use crate::turn;
 
 /// Descriptors from this number on are not recorded.
 pub const MAX_DESCRIPTORS: usize = 65_536;
@@ -166,6 +167,9 @@ impl Descriptor {
 impl Object {
     /// Begins an operation. That of a client's connection belongs to the client's session.
     pub fn wait(&mut self, access: Access) -> Wait {
+        if access == Access::Out && self.is_file_or_client() {
+            turn::end_execution();
+        }
         match self {
             Self::File(file) => match backend::file_event() {
                 Some(class) => file.wait_as(class, access.of_file()),
@@ -176,6 +180,11 @@ impl Object {
                 client.in_session(|_| socket.wait(access.of_socket()))
             }
         }
+    }
+
+    /// Whether writing to it is no part of a command's execution: it is a log of changes, or a reply.
+    fn is_file_or_client(&self) -> bool {
+        matches!(self, Self::File(_) | Self::Socket(_, Some(_)))
     }
 
     /// The client whose connection it is, if its protocol is read.

@@ -26,6 +26,7 @@
 //! | exports | what the program exports |
 //! | sites | the places of the program's code that take locks |
 //! | names | classes of instruments, by the program's name |
+//! | turn | what a thread reads and executes between two polls |
 //! | calls | whether the calling thread is inside of Tare; errno; panics |
 //! | real | the C library's own functions |
 //!
@@ -78,6 +79,7 @@ mod sites;
 mod start;
 mod text;
 mod tls;
+mod turn;
 
 /// Memory of Tare's own. The program's malloc cannot be used: a signal handler may call a function of
 /// [`hooks`] while the thread that it interrupted is inside of malloc.

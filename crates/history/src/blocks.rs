@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tare_mysql::traceparent::TraceContext;
 
-/// The kind of lock that a session waits for.
+/// The kind of lock, or what else only one session has at a time, that a session waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockKind {
     /// A row, or a table as the storage engine locks it.
@@ -16,6 +16,8 @@ pub enum LockKind {
     User,
     /// A table of an engine without row locks, or a table that is flushed.
     Table,
+    /// The thread that executes the commands of all clients, one after the other.
+    EventLoop,
 }
 
 impl LockKind {
@@ -26,12 +28,27 @@ impl LockKind {
             Self::Metadata => "metadata",
             Self::User => "user",
             Self::Table => "table",
+            Self::EventLoop => "event loop",
+        }
+    }
+
+    /// What a session of this kind waits for, with its article.
+    pub fn noun(self) -> String {
+        match self {
+            Self::EventLoop => "the event loop".to_owned(),
+            lock => format!("a {} lock", lock.name()),
         }
     }
 
     /// The kind with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Row, Self::Metadata, Self::User, Self::Table];
+        let all = [
+            Self::Row,
+            Self::Metadata,
+            Self::User,
+            Self::Table,
+            Self::EventLoop,
+        ];
         all.into_iter().find(|kind| kind.name() == name)
     }
 }

@@ -168,7 +168,7 @@ pub static BLOCKS: Table = Table {
         AT,
         SERVER,
         column("seconds", Type::Double, "Seconds since the previous reading, divided by the number of holders. Their sum is the time that sessions were blocked."),
-        column("kind", Type::Text, "row, metadata, user (GET_LOCK), table (of an engine without row locks, or flushed)."),
+        column("kind", Type::Text, "row, metadata, user (GET_LOCK), table (of an engine without row locks, or flushed), event loop."),
         column("object_schema", Type::Text, "Schema of the locked object."),
         column("object", Type::Text, "The locked table or other object, or the name of a user lock."),
         column("index_name", Type::Text, "Index of a locked row."),

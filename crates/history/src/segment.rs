@@ -128,7 +128,8 @@ impl SegmentSource {
             object: session.object,
             wait_ns: session.wait_ns,
             blocker: (thread.wait.filter(|_| is_long))
-                .and_then(|wait| blockers.of(segment, thread.id, &wait)),
+                .and_then(|wait| blockers.of(segment, thread.id, &wait))
+                .or(session.blocker),
             state: session.activity.as_ref().map(|activity| activity.state),
             system_call: session.activity.and_then(|activity| activity.system_call),
             is_exact: Some(is_exact),

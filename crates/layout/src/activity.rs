@@ -31,7 +31,9 @@ pub struct Activity {
     /// Read by the thread only: in which period of the host's level it last entered a stage, and began a
     /// statement.
     pub periods: [AtomicU32; 2],
-    _reserved: [AtomicU64; 2],
+    /// Of a thread that serves many sessions in turn: id of the one that it serves now, 0 = none, or unknown.
+    pub served: AtomicU64,
+    _reserved: [AtomicU64; 1],
 }
 
 #[cfg(not(loom))]
@@ -140,6 +142,7 @@ impl Activity {
         self.change(|line| line.set(Statement::default()));
         self.wait.store(0, Ordering::Relaxed);
         self.stage.store(0, Ordering::Relaxed);
+        self.served.store(0, Ordering::Relaxed);
         for period in &self.periods {
             period.store(0, Ordering::Relaxed);
         }

@@ -12,6 +12,7 @@ use tare_layout::slot::{LIVE, STATEMENT_DEPTH, Slot, TASK_WAIT_BIT, WAIT_DEPTH};
 use tare_layout::source::split;
 use tare_layout::{View, process};
 
+use crate::event_loop::Served;
 use crate::events::{Head, Wait};
 use crate::threads::{ring_text, task_statements};
 
@@ -69,6 +70,8 @@ pub struct Population {
     pub threads: usize,
     /// Those that run a statement or wait.
     pub active: Vec<ActiveThread>,
+    /// The sessions that event loops serve.
+    pub served: Vec<Served>,
 }
 
 /// How often a slot that changes its thread is read before it is skipped.
@@ -85,6 +88,14 @@ pub fn active_threads(view: View<'_>) -> Population {
             continue;
         }
         population.threads += 1;
+        let served = slot.activity.served.load(Ordering::Relaxed);
+        if served != 0 {
+            population.served.push(Served {
+                session: served,
+                os_id: slot.os_id.load(Ordering::Relaxed),
+                process_id: process::id(slot.process.load(Ordering::Relaxed)),
+            });
+        }
         let open = |depth: &tare_layout::primitive::AtomicU32| depth.load(Ordering::Relaxed) != 0;
         let runs = open(&slot.activity.statement);
         let is_nested = open(&slot.statement_depth) || open(&slot.wait_depth);
@@ -92,7 +103,32 @@ pub fn active_threads(view: View<'_>) -> Population {
             population.active.extend(read_stable(view, number, slot));
         }
     }
+    population.assign_loops();
     population
+}
+
+impl Population {
+    /// A session that an event loop serves does what the loop's thread does.
+    fn assign_loops(&mut self) {
+        for served in &self.served {
+            let mut active = self.active.iter_mut();
+            if let Some(session) = active.find(|thread| thread.id == served.session)
+                && session.os_id == 0
+            {
+                session.os_id = served.os_id;
+                session.process_id = served.process_id;
+            }
+        }
+    }
+}
+
+/// The thread in a slot, active or not.
+pub(crate) fn thread_at(view: View<'_>, number: usize) -> Option<ActiveThread> {
+    let slot = view.slot(number);
+    let sequence = slot.sequence.load(Ordering::Acquire);
+    let thread = sequence.is_multiple_of(2).then(|| read(view, number, slot));
+    fence(Ordering::Acquire);
+    thread.filter(|_| slot.sequence.load(Ordering::Relaxed) == sequence)
 }
 
 /// The thread in a slot, if it is active.

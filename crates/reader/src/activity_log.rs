@@ -1,4 +1,5 @@
-//! What sessions did during the last hour: samples of the threads that run a statement, in memory.
+//! What sessions did during the last hour: samples of the threads that run a statement, and of sessions that wait for
+//! an event loop, in memory.
 //!
 //! A thread of the reading process takes them, at one random instant in each tenth of a second. The log takes
 //! at most [`MAX_BYTES`]; when samples need more, the oldest ones are dropped first.
@@ -232,7 +233,7 @@ impl ActivityLog {
         *lock(&self.moments) = Moments::default();
     }
 
-    /// The sessions that run a statement now, and the time.
+    /// The sessions that run a statement now, or wait for an event loop, and the time.
     pub fn read_now(&self) -> (SystemTime, Vec<Session>) {
         let mut reader = lock(&self.reader);
         if self.refresh(&mut reader) {
@@ -245,9 +246,9 @@ impl ActivityLog {
         match reader.as_mut() {
             Some(reader) => {
                 let mut sessions = reader.read();
-                sessions
-                    .active
-                    .retain(|session| session.thread.statement.is_some());
+                sessions.active.retain(|session| {
+                    session.thread.statement.is_some() || session.blocker.is_some()
+                });
                 (sessions.at, sessions.active)
             }
             None => (SystemTime::now(), Vec::new()),
@@ -294,7 +295,7 @@ impl ActivityLog {
         moments.add(moment, MAX_BYTES);
     }
 
-    /// The description of a session; `None` if it runs no statement.
+    /// The description of a session; `None` if it neither runs a statement nor waits for an event loop.
     fn describe(&self, session: &Session) -> Option<Description> {
         let activity = session.activity.as_ref()?;
         let (digest, digest_text) = session.digest.clone().unzip();

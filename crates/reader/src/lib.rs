@@ -20,6 +20,7 @@ pub mod digests;
 pub mod discover;
 pub mod error;
 pub mod estimate;
+pub mod event_loop;
 pub mod events;
 pub mod exact;
 pub mod fine;

@@ -10,6 +10,7 @@ use tare_layout::slot::COMMANDS;
 use crate::active::{ActiveThread, Population, RunningStatement, active_threads};
 use crate::attach::Segment;
 use crate::classes::Classes;
+use crate::event_loop::{QueuedSession, queued_among};
 use crate::events::Wait;
 use crate::names::Names;
 use crate::scheduler::{Activity, Scheduler, State};
@@ -56,6 +57,8 @@ pub struct Session {
     pub object: Option<Arc<str>>,
     /// For how long it has waited.
     pub wait_ns: Option<u64>,
+    /// If it waits for an event loop: the session whose command the loop executes.
+    pub blocker: Option<u64>,
 }
 
 impl Session {
@@ -133,7 +136,11 @@ impl SessionReader {
             }));
         }
         let now = clock.now();
-        self.refresh(&population);
+        let queued = match clock.live {
+            true => queued_among(&segment, &population, now, clock),
+            false => Vec::new(),
+        };
+        self.refresh(&population, &queued);
         let active = population.active.into_iter().zip(activities);
         Sessions {
             at,
@@ -141,12 +148,35 @@ impl SessionReader {
             active: active
                 .filter(|(thread, _)| !self.is_idle(thread))
                 .map(|(thread, activity)| self.resolve(thread, activity, clock, now))
+                .chain(
+                    queued
+                        .into_iter()
+                        .map(|session| self.resolve_queued(session, clock)),
+                )
                 .collect(),
         }
     }
 
+    /// A session that waits for an event loop.
+    fn resolve_queued(&self, queued: QueuedSession, clock: Clock) -> Session {
+        let program = self.classes.get(queued.thread.class);
+        let program = program
+            .and_then(|class| class.name.split('/').nth(1))
+            .unwrap_or("program");
+        let wait = format!("wait/synch/mutex/{program}/event_loop");
+        let activity = Activity {
+            state: State::Waiting,
+            system_call: None,
+        };
+        Session {
+            wait: Some(wait.into()),
+            blocker: Some(queued.holder),
+            ..self.resolve(queued.thread, Some(activity), clock, None)
+        }
+    }
+
     /// Reads names again if they are old or one is missing.
-    fn refresh(&mut self, population: &Population) {
+    fn refresh(&mut self, population: &Population, queued: &[QueuedSession]) {
         let has_names = |active: &ActiveThread| {
             let of_statement = active.statement.as_ref().map(|running| running.head.class);
             let of_wait = active.wait.map(|wait| wait.head.class);
@@ -157,7 +187,8 @@ impl SessionReader {
                 && self.names.account(active.account).is_some()
                 && (active.schema == 0 || self.names.schema(active.schema).is_some())
         };
-        let all_named = population.active.iter().all(has_names);
+        let queued = queued.iter().map(|session| &session.thread);
+        let all_named = population.active.iter().chain(queued).all(has_names);
         if !all_named || self.named.elapsed() > NAMES_MAX_AGE {
             self.classes = Classes::read(self.segment.view());
             self.names = Names::read(self.segment.view());
@@ -212,6 +243,7 @@ impl SessionReader {
             object_schema,
             object,
             wait_ns: wait.and_then(|wait| age(wait.head.start)),
+            blocker: None,
             thread,
         }
     }

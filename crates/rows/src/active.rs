@@ -23,7 +23,7 @@ fn text(text: &Text) -> Cell<'_> {
 static ACTIVE_SESSIONS: Spec<ActiveSession> = Spec::new(
     "tare",
     "active_sessions",
-    "The threads that run a statement now, at every level of sampling, and what each does.",
+    "The threads that run a statement now, at every level of sampling, and what each does; and sessions whose command an event loop has not read yet.",
     &[&[
         col("thread_id", U64, "The thread.", |r: &ActiveSession| r.thread_id.into()),
         null("processlist_id", U64, "Its connection; NULL for a background thread.", |r| Cell::opt(r.processlist_id)),
@@ -41,6 +41,7 @@ static ACTIVE_SESSIONS: Spec<ActiveSession> = Spec::new(
         col("state", STATES, "What the scheduler says: on a CPU, waiting for one, or asleep inside a wait or elsewhere.", |r| r.state.name().into()),
         null("system_call", "varchar(64)", "The system call in which it is blocked elsewhere, if the kernel says so.", |r| text(&r.system_call)),
         null("statement_started", "timestamp(6)", "When the statement began.", |r| Cell::opt(r.started.map(timestamp_of))),
+        null("blocker", U64, "If it waits for an event loop (docs/anyserver-redis.md): the thread_id of the session whose command the loop executes.", |r| Cell::opt(r.blocker)),
     ]],
     |view, _| view.snapshot.active_sessions(&*view.source),
 )
@@ -51,7 +52,7 @@ static ACTIVE_SESSIONS: Spec<ActiveSession> = Spec::new(
 static HISTORY: Spec<SessionSample> = Spec::new(
     "tare",
     "active_session_history",
-    "Samples of the last hour: the threads that ran a statement at one random instant of each tenth of a second. An \
+    "Samples of the last hour: what active_sessions had at one random instant of each tenth of a second. An \
      observer in this program takes them, with --attach-pid from the start, else from the first statement that reads a \
      table of samples. If samples need more than 64 MiB, the oldest are dropped.",
     &[&[

@@ -9,17 +9,28 @@ use libc::{epoll_event, fd_set, nfds_t, pollfd, sem_t, sigset_t, timespec, timev
 
 use super::hooks;
 use crate::backend::{Waiting, begin_wait};
-use crate::calls::{observe, set_woken};
+use crate::calls::observe;
 use crate::client;
 use crate::descriptors::Descriptor;
 use crate::names::{Classes, classes, is_session};
-use crate::{nginx, start};
+use crate::{nginx, start, turn};
 
 /// Runs a poll. `may_wait`: whether its time limit is above zero.
 #[inline(always)]
 fn poll_with<T>(may_wait: bool, call: impl FnOnce() -> T) -> T {
+    poll_by(turn::Poll::Other, may_wait, call)
+}
+
+/// The same by epoll.
+#[inline(always)]
+fn epoll_with<T>(may_wait: bool, call: impl FnOnce() -> T) -> T {
+    poll_by(turn::Poll::Epoll, may_wait, call)
+}
+
+#[inline(always)]
+fn poll_by<T>(poll: turn::Poll, may_wait: bool, call: impl FnOnce() -> T) -> T {
     let waiting = match may_wait {
-        true => begin_idle(),
+        true => begin_idle(poll),
         false => None,
     };
     let result = call();
@@ -27,7 +38,7 @@ fn poll_with<T>(may_wait: bool, call: impl FnOnce() -> T) -> T {
         if let Some(waiting) = waiting {
             ManuallyDrop::into_inner(waiting).end();
         }
-        set_woken(idle::now());
+        turn::begin(poll, idle::now());
     });
     result
 }
@@ -63,10 +74,11 @@ fn end_quiet() {
     QUIET.with_borrow_mut(|quiet| quiet.retain_mut(is_still_quiet));
 }
 
-fn begin_idle() -> Option<ManuallyDrop<Waiting>> {
+fn begin_idle(poll: turn::Poll) -> Option<ManuallyDrop<Waiting>> {
     observe(|| {
         start::begin_serving();
         end_quiet();
+        turn::end(poll);
         nginx::update_role();
         engine::settings::follow_level_in_child();
         client::settle();
@@ -133,19 +145,19 @@ unsafe fn is_long(timeout: *const timespec) -> bool {
 
 hooks! {
     fn epoll_wait(fd: c_int, events: *mut epoll_event, count: c_int, timeout: c_int) -> c_int {
-        |call| poll_with(timeout != 0, call)
+        |call| epoll_with(timeout != 0, call)
     }
     fn epoll_pwait(
         fd: c_int, events: *mut epoll_event, count: c_int, timeout: c_int, mask: *const sigset_t
     ) -> c_int {
-        |call| poll_with(timeout != 0, call)
+        |call| epoll_with(timeout != 0, call)
     }
     fn epoll_pwait2(
         fd: c_int, events: *mut epoll_event, count: c_int, timeout: *const timespec,
         mask: *const sigset_t
     ) -> c_int {
         // SAFETY: rule 2 (NULL, or a time).
-        |call| poll_with(unsafe { is_long(timeout) }, call)
+        |call| epoll_with(unsafe { is_long(timeout) }, call)
     }
     fn poll(list: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
         |call| poll_with(timeout != 0, call)

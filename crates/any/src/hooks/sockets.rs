@@ -64,11 +64,14 @@ fn put(
     descriptor: c_int,
     class: &'static engine::Class,
     address: &Address,
-    client: Option<Box<Client>>,
+    mut client: Option<Box<Client>>,
 ) {
     let mut instance = socket::Instance::new(class, descriptor);
     if let Address::Ip(ip, port) = address {
         instance.peer(&ip.to_string(), *port);
+    }
+    if let Some(client) = &mut client {
+        client.in_session(|_| instance.own());
     }
     drop(descriptors::put(
         descriptor,
@@ -86,7 +89,8 @@ fn accept_with(listener: c_int, call: impl FnOnce() -> c_int) -> c_int {
         observe(|| {
             let Some(classes) = classes() else { return };
             let address = read_address(descriptor, libc::getpeername);
-            let client = start::protocol().and_then(|protocol| Client::new(&address, protocol));
+            let client =
+                start::protocol().and_then(|protocol| Client::new(descriptor, &address, protocol));
             let client = client.map(Box::new);
             put(descriptor, classes.client, &address, client);
         });

@@ -15,8 +15,8 @@ use super::methods::{self, Method};
 use super::requests::{self, Request};
 use super::responses;
 use super::{proxy, route};
-use crate::calls::arrived;
 use crate::session::{Protocol, Session, fail, shrink};
+use crate::turn::arrived;
 
 /// The most requests of a connection that have no response yet. The server reads as many as its buffers have
 /// space for: four times 8 KiB if the configuration does not say otherwise.

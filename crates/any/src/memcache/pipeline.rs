@@ -14,9 +14,9 @@ use engine::statement::{self, Statement};
 use super::commands::{Command, Kind};
 use super::replies::{self, INVALID_ARGUMENTS, Outcome, Reply, UNKNOWN_COMMAND};
 use super::requests::{self, Arrival, Fault, Silence};
-use crate::calls::arrived;
 use crate::request::Request;
 use crate::session::{MAX_PENDING, MAX_SPARE, MAX_STORED_BYTES, Protocol, Session, fail, shrink};
+use crate::turn::arrived;
 
 /// A command that was read and has had no reply.
 struct Pending {

@@ -60,7 +60,20 @@ pub struct Command {
     is_container: bool,
 }
 
+/// The stages of a command.
+pub struct Stages {
+    /// It waits for the thread that executes the commands of all clients.
+    pub queue: &'static Class,
+    /// It is executed.
+    pub execution: &'static Class,
+    /// It waits for something else than the thread, such as an element of a list.
+    pub blocked: &'static Class,
+    /// Its reply waits to be written, and is written.
+    pub write: &'static Class,
+}
+
 struct Table {
+    stages: Stages,
     commands: HashMap<&'static [u8], Command, FixedState>,
     other: Command,
 }
@@ -74,6 +87,15 @@ pub fn create(program: &str) {
         command.class.register();
     }
     table.other.class.register();
+    let stages = &table.stages;
+    for class in [stages.queue, stages.execution, stages.blocked, stages.write] {
+        class.register();
+    }
+}
+
+/// The stages of commands.
+pub fn stages() -> Option<&'static Stages> {
+    TABLE.get().map(|table| &table.stages)
 }
 
 /// The longest name.
@@ -163,7 +185,26 @@ impl Table {
                 container.is_container = true;
             }
         }
+        let stage = |name: &str, documentation| {
+            create_class(
+                Kind::Stage,
+                format!("stage/{program}/{name}"),
+                documentation,
+            )
+        };
         Self {
+            stages: Stages {
+                queue: stage(
+                    "queue",
+                    "A command waits for the thread that executes the commands of all clients.",
+                ),
+                execution: stage("execution", "A command is executed."),
+                blocked: stage(
+                    "blocked",
+                    "A command waits for something else than the thread.",
+                ),
+                write: stage("write", "A reply waits to be written, and is written."),
+            },
             commands,
             other: Command {
                 name: "?".into(),

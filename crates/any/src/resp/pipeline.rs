@@ -3,20 +3,24 @@
 //! A command begins when the poll returned after which it was read, and ends when its reply was written: the
 //! time that it waited in the program's own queue counts. Commands of a pipeline begin together and end one
 //! by one. The first one is a running statement of the session; the others become statements when their turn
-//! comes.
+//! comes. Commands of a pipeline that are read together are executed together, and have these stages together.
 
 use std::collections::VecDeque;
+use std::ffi::c_int;
 use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::Command as State;
 use engine::statement::{self, Statement};
+use engine::{idle, stage};
 
 use super::commands::{self, Command, Effect};
 use super::replies::{self, Reply};
 use super::{requests, text};
-use crate::calls::arrived;
 use crate::request::Request;
 use crate::session::{MAX_PENDING, MAX_STORED_BYTES, Protocol, Session, fail, shrink};
+use crate::turn;
 
 /// A command that was read and has had no reply.
 struct Pending {
@@ -24,6 +28,8 @@ struct Pending {
     request: Request,
     /// When it arrived.
     since: u64,
+    /// When its execution began, 0 = its stages are not recorded.
+    executed: u64,
     /// Whether it ends without a reply.
     is_silent: bool,
 }
@@ -58,6 +64,11 @@ pub struct Commands {
     /// Requests whose memory serves others.
     spare: Vec<Request>,
     session: Session,
+    socket: c_int,
+    /// When the execution of what was read last began, 0 = its stages are not recorded, and when it ended.
+    execution: (u64, Arc<AtomicU64>),
+    /// Whether the running statement's reply is written.
+    is_writing: bool,
     name: String,
     library: [String; 2],
 }
@@ -70,8 +81,8 @@ const MAX_SPARE_BYTES: usize = 512;
 const DEFAULT_USER: &str = "default";
 
 impl Commands {
-    /// Those of a connection that has this session.
-    pub fn new(session: Session) -> Self {
+    /// Those of a connection that has this session, on this socket.
+    pub fn new(session: Session, socket: c_int) -> Self {
         Self {
             requests: requests::Parser::default(),
             replies: replies::Parser::default(),
@@ -84,6 +95,9 @@ impl Commands {
             stored: 0,
             spare: Vec::new(),
             session,
+            socket,
+            execution: (0, Arc::default()),
+            is_writing: false,
             name: String::new(),
             library: Default::default(),
         }
@@ -106,6 +120,7 @@ impl Protocol for Commands {
     }
 
     fn receive(&mut self, bytes: &[u8]) {
+        self.begin_execution();
         let mut parser = mem::take(&mut self.requests);
         match parser.read(bytes, |request| self.begin(request)) {
             Ok(()) if !self.is_lost => self.requests = parser,
@@ -117,6 +132,7 @@ impl Protocol for Commands {
         if self.mode == Replies::Stream {
             return;
         }
+        self.begin_write();
         let mut parser = mem::take(&mut self.replies);
         match parser.read(bytes, |reply| self.end(reply)) {
             Ok(()) => self.replies = parser,
@@ -138,6 +154,44 @@ impl Protocol for Commands {
 }
 
 impl Commands {
+    /// The thread executes what it has read now, if that follows no command without a reply. Reads the clock only
+    /// if stages are recorded.
+    fn begin_execution(&mut self) {
+        self.execution.0 = 0;
+        if self.pending.is_empty()
+            && let Some(stages) = commands::stages()
+            && stage::is_timed(stages.execution)
+            && self.session.is_recorded()
+            && turn::is_only_reader()
+        {
+            let now = idle::now();
+            self.execution.0 = now;
+            turn::begin_execution(now, &self.execution.1);
+        }
+    }
+
+    /// The reply to the running statement is written.
+    fn begin_write(&mut self) {
+        let recorded = (self.pending.front()).filter(|first| first.executed != 0);
+        let Some((stages, _)) = commands::stages().zip(recorded) else {
+            return;
+        };
+        if self.running.is_none() || mem::replace(&mut self.is_writing, true) {
+            return;
+        }
+        let woken = turn::woken();
+        match self.execution.1.load(Ordering::Relaxed) {
+            // Another thread writes it before this one has done anything else.
+            0 => stage::set_at(stages.write, idle::now()),
+            // The thread has polled since: the command waited for something else.
+            ended if ended < woken => {
+                stage::set_at(stages.blocked, ended);
+                stage::set_at(stages.write, woken);
+            }
+            ended => stage::set_at(stages.write, ended),
+        }
+    }
+
     /// A command has arrived.
     fn begin(&mut self, request: &mut Request) {
         let Some(command) = commands::find(request).filter(|_| !self.is_lost) else {
@@ -162,7 +216,11 @@ impl Commands {
         self.pending.push_back(Pending {
             command,
             request,
-            since: arrived(),
+            since: turn::arrived_at(self.socket),
+            executed: match is_silent {
+                true => 0,
+                false => self.execution.0,
+            },
             is_silent,
         });
         if self.pending.len() == 1 {
@@ -219,6 +277,7 @@ impl Commands {
         if is_message && !subscribes {
             return;
         }
+        self.begin_write();
         if let Some(first) = self.pending.pop_front() {
             self.finish(first, Some(reply));
             self.run_first();
@@ -227,6 +286,7 @@ impl Commands {
 
     /// Ends a command, which is pending no more. `None`: it gets no reply.
     fn finish(&mut self, pending: Pending, reply: Option<&Reply>) {
+        self.is_writing = false;
         let statement = match self.running.take() {
             Some(statement) => statement,
             None => pending.start(true, &mut self.session),
@@ -254,6 +314,7 @@ impl Commands {
             self.execute(reply);
         }
         drop(statement);
+        turn::note_end();
         self.follow(&pending);
         self.recycle(pending.request);
     }
@@ -371,6 +432,13 @@ impl Pending {
             true => statement::start_since(command.class, self.since),
             false => statement::start(command.class),
         };
+        if has_waited
+            && self.executed != 0
+            && let Some(stages) = commands::stages()
+        {
+            stage::set_at(stages.queue, self.since);
+            stage::set_at(stages.execution, self.executed);
+        }
         if request.count() != 0 {
             session.describe(
                 &statement,
@@ -400,7 +468,7 @@ mod tests {
 
     fn commands() -> Commands {
         commands::create("test");
-        Commands::new(Session::new(&Address::Unix, false))
+        Commands::new(Session::new(&Address::Unix, false), -1)
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tare_history::{
     Block, Holder, HolderState, LockKind, LockReading, Party, ServerStatus, sampled_text,
 };
 use tare_mysql::traceparent::TraceContext;
+use tare_reader::event_loop::queued_sessions;
 use tare_reader::{Segment, threads};
 
 use super::deadlocks::{Counter, DeadlockReader};
@@ -127,6 +128,7 @@ impl BlockReader {
         let deadlock = (check.deadlocks)
             .and_then(|(counter, number)| self.deadlocks.read(counter, number, session));
         let mut waits = self.waits(check.waiting, has_row_waits || check.has_row_waits);
+        waits.extend(self.event_loop_waits());
         waits.truncate(MAX_BLOCKS);
         let blocks = match waits.is_empty() {
             true => {
@@ -245,6 +247,22 @@ impl BlockReader {
         waits
     }
 
+    /// Sessions that wait for an event loop, and the one whose command it executes.
+    fn event_loop_waits(&self) -> impl Iterator<Item = Wait> + use<> {
+        let segment = self.segment.as_ref().map(|(segment, _)| segment);
+        let queued = segment.map(|segment| queued_sessions(segment));
+        queued.unwrap_or_default().into_iter().map(|queued| Wait {
+            kind: LockKind::EventLoop,
+            index: None,
+            age: None,
+            lock: LockWait {
+                waiting: queued.thread.id,
+                holding: Some(queued.holder),
+                ..LockWait::default()
+            },
+        })
+    }
+
     /// Waits for locks of InnoDB, by threads.
     fn row_waits(&mut self) -> Vec<Wait> {
         let row_locks = self.innodb.as_mut().filter(|innodb| innodb.has_row_locks());
@@ -356,7 +374,16 @@ impl BlockReader {
                 index_name: shared(wait.index),
                 lock_mode: shared(Some(lock.wanted).filter(|mode| !mode.is_empty())),
                 wait_ns,
-                waiter: party(lock.waiting),
+                waiter: match wait.kind {
+                    // Its last command has ended, and the next one was not read.
+                    LockKind::EventLoop => Party {
+                        digest: None,
+                        text: None,
+                        trace: None,
+                        ..party(lock.waiting)
+                    },
+                    _ => party(lock.waiting),
+                },
                 holder,
             }
         });

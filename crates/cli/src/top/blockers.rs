@@ -1,4 +1,5 @@
-//! Blocked threads and their blockers: metadata locks, row locks, and with Tare's engine mutexes and rwlocks.
+//! Blocked threads and their blockers: metadata locks, row locks, and with Tare's engine mutexes, rwlocks and
+//! event loops.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,18 +20,23 @@ const INSTANCES: &str = "SELECT w.THREAD_ID, m.LOCKED_BY_THREAD_ID FROM performa
      JOIN performance_schema.rwlock_instances AS l ON l.OBJECT_INSTANCE_BEGIN = w.OBJECT_INSTANCE_BEGIN \
      WHERE w.END_EVENT_ID IS NULL AND l.WRITE_LOCKED_BY_THREAD_ID <> w.THREAD_ID";
 
+/// Sessions that wait for an event loop, and those whose commands the loops execute.
+const EVENT_LOOPS: &str =
+    "SELECT thread_id, blocker FROM tare.active_sessions WHERE blocker IS NOT NULL";
+
 const METADATA_INSTRUMENT: &str = "SELECT ENABLED FROM performance_schema.setup_instruments WHERE NAME = 'wait/lock/metadata/sql/mdl'";
 
 /// The holder of a lock that no evidence names.
 const UNKNOWN: &str = "unknown";
 
 /// The queries of this module.
-pub fn queries() -> [&'static str; 6] {
+pub fn queries() -> [&'static str; 7] {
     [
         METADATA,
         TABLES,
         ROWS,
         INSTANCES,
+        EVENT_LOOPS,
         WAITING,
         METADATA_INSTRUMENT,
     ]
@@ -148,6 +154,7 @@ fn read_blocked(
                 let what = match query {
                     METADATA => "metadata locks",
                     INSTANCES => "mutexes",
+                    EVENT_LOOPS => "event loops",
                     _ => "row locks",
                 };
                 notes.push(format!("the holders of {what} are unknown: {why}"));
@@ -254,7 +261,7 @@ fn allow_refusal(answer: Result<Vec<Vec<Cell>>, QueryError>) -> Result<Vec<Vec<C
 /// The queries that this server supports. Row locks of stock servers are read by [`InnodbReader`].
 fn queries_for(about: &About) -> Vec<&'static str> {
     match (about.product, about.series) {
-        (Product::Tare, _) => vec![METADATA, ROWS, INSTANCES],
+        (Product::Tare, _) => vec![METADATA, ROWS, INSTANCES, EVENT_LOOPS],
         (Product::MySql, series) if series >= (5, 7) => vec![METADATA],
         (Product::MariaDb, series) if series >= (10, 5) => vec![METADATA],
         _ => Vec::new(),

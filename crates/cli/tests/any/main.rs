@@ -2,6 +2,7 @@
 
 mod client;
 mod door_install;
+mod event_loop;
 mod hostile;
 #[path = "../support/live.rs"]
 mod live;

@@ -18,7 +18,7 @@ use super::support::server::connect;
 use super::support::{CommandResult, Directory, Process, finish, wait_for};
 
 /// What a page of `tare top` prints of half a second.
-fn page(directory: &Directory, target: &[&str], name: &str) -> CommandResult {
+pub fn page(directory: &Directory, target: &[&str], name: &str) -> CommandResult {
     let words = ["top", "--batch", "1", "-i", "0.5", "--page", name];
     let finished = finish(&mut directory.tare(words.iter().chain(target)));
     assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -26,7 +26,7 @@ fn page(directory: &Directory, target: &[&str], name: &str) -> CommandResult {
 }
 
 /// The line of a page that has all of these words.
-fn line<'a>(page: &'a CommandResult, words: &[&str]) -> &'a str {
+pub fn line<'a>(page: &'a CommandResult, words: &[&str]) -> &'a str {
     let mut lines = page.stdout.lines();
     let has_all = |line: &&str| words.iter().all(|word| line.contains(word));
     lines

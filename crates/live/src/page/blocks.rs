@@ -59,7 +59,7 @@ impl BlockRows {
             row["blocker"] = json!(holder.map_or(0, |holder| holder.party.thread_id));
             row["is_unknown"] = json!(holder.is_none());
             row["object"] = json!(object.join("."));
-            row["wait"] = json!(format!("a {} lock", block.kind.name()));
+            row["wait"] = json!(block.kind.noun());
             row["wait_ns"] = json!(block.wait_ns);
             // A session with several holders is below the first one.
             sessions.entry(block.waiter.thread_id).or_insert(row);

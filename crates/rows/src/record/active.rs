@@ -26,6 +26,7 @@ pub struct ActiveSession {
     pub state: State,
     pub system_call: Option<Arc<str>>,
     pub started: Option<SystemTime>,
+    pub blocker: Option<u64>,
 }
 
 /// A thread that ran a statement at a moment.

@@ -125,6 +125,7 @@ fn row(session: Session, at: SystemTime) -> ActiveSession {
         object_name: session.object,
         state,
         system_call,
+        blocker: session.blocker,
         started: age.and_then(|age| at.checked_sub(age)),
     }
 }

@@ -44,6 +44,65 @@ pub fn set(class: &Class) {
     }
 }
 
+/// Enters a stage that began at `at`, an [`idle::now`](crate::idle::now), and leaves the one before at that
+/// time: for hosts that learn of a stage later. No clock is read, unless stages have one of their own.
+#[cfg(feature = "door")]
+#[doc(hidden)]
+#[track_caller]
+pub fn set_at(class: &Class, at: u64) {
+    if !IS_COMPILED_IN {
+        return;
+    }
+    let source = Source::here();
+    match local_of_statements() {
+        Some(local) if class.kind() == Kind::Stage => {
+            enter_at(local, local.number(class), at, source);
+        }
+        Some(_) => {}
+        None => end_last(),
+    }
+}
+
+#[cfg(feature = "door")]
+fn enter_at(local: &Local, number: u16, at: u64, source: Source) {
+    let (mut bits, mut weight) = (local.bits(number), 1);
+    let (before, before_bits) = local.stage.head();
+    if (bits | before_bits) & effective::OTHER_CLOCK != 0 {
+        return enter(local, number, source);
+    }
+    if bits & effective::WEIGHED != 0 {
+        weight = running::weight(bits, STAGE);
+        if weight == 0 {
+            bits = 0;
+        }
+    }
+    let stage = &local.slot.activity.stage;
+    stage.store(u32::from(number), Ordering::Relaxed);
+    local.edge.set(0);
+    // Not before its statement, which begins later than its request arrived if a setting has changed since.
+    let mut at = at;
+    if let Some(level) = local.statements.get().checked_sub(1) {
+        at = at.max(local.statement_starts[level].get());
+    }
+    if before_bits != 0 {
+        at = at.max(local.stage.start.get());
+        finish(local, before, before_bits, at);
+    }
+    let source_of_event = is_event(bits).then_some(source);
+    begin(local, number, bits, at, source_of_event);
+    local.stage_weight.set(weight);
+}
+
+/// Whether a stage of this class would be timed if the calling thread entered it now.
+#[cfg(feature = "door")]
+#[doc(hidden)]
+#[inline]
+pub fn is_timed(class: &Class) -> bool {
+    IS_COMPILED_IN
+        && local_of_statements()
+            .is_some_and(|local| local.bits(local.number(class)) & effective::TIME != 0)
+}
+
 /// The same, by the class's number ([`class_number`](crate::host_lock::class_number)), which is valid
 /// until Tare is stopped. `source`: the place in the host's source.
 #[cfg(feature = "door")]

@@ -233,6 +233,29 @@ pub fn set_os_id(id: u64) {
     }
 }
 
+/// The calling thread, outside of any session, works for this session from now on, until it serves another
+/// one or none: for hosts whose threads serve many sessions in turn and enter them only for moments. A reader
+/// then knows for whom the others wait.
+#[cfg(feature = "door")]
+#[doc(hidden)]
+#[inline]
+pub fn serve(session: &ThreadSession) {
+    if let Some(local) = local_of_statements() {
+        let served = &local.slot.activity.served;
+        served.store(session.id(), Ordering::Relaxed);
+    }
+}
+
+/// The calling thread, outside of any session, serves no session any more ([`serve`]).
+#[cfg(feature = "door")]
+#[doc(hidden)]
+#[inline]
+pub fn serve_none() {
+    if let Some(local) = hot::attached() {
+        local.slot.activity.served.store(0, Ordering::Relaxed);
+    }
+}
+
 /// A thread of performance_schema that is not bound to a thread of the system: a client's session in a
 /// thread pool.
 ///
