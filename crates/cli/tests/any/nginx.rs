@@ -99,7 +99,7 @@ impl Nginx {
         let log = std::fs::File::create(path.join("log")).expect("a log");
         let mut run = directory.tare(["run", "--require", "--library"]);
         run.arg(library())
-            .args(["--", "/usr/sbin/nginx", "-c"])
+            .args(["--", "nginx", "-c"])
             .arg(&configuration);
         let run = Process::start_on(run.stderr(log), Stdio::null());
         let pid = wait_for("nginx to listen", || {

@@ -20,6 +20,15 @@ pub fn programs() -> PathBuf {
     versions.max().expect("a version").join("bin")
 }
 
+/// A program of the server: that of another release, if `PATH` has one, or else [`programs`]'.
+fn server_program(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut there = std::env::split_paths(&path).map(|directory| directory.join(name));
+    there
+        .find(|program| program.exists())
+        .unwrap_or_else(|| programs().join(name))
+}
+
 pub struct Postgres {
     pub directory: Directory,
     /// `None`: clients come through the Unix socket, without TLS.
@@ -78,7 +87,7 @@ impl Postgres {
                 chown(path, Some(USER), Some(USER)).expect("root may");
             }
         }
-        let mut initdb = command(&path, None, programs().join("initdb"));
+        let mut initdb = command(&path, None, server_program("initdb"));
         let finished = finish(initdb.args(["-D", "data", "-U", "postgres", "-A", "trust", "-N"]));
         assert_eq!(finished.code, Some(0), "{finished:?}");
         // PostgreSQL counts from here on, as Tare does.
@@ -88,7 +97,7 @@ impl Postgres {
         run.args(["run", "--segment", "segment", "--library"])
             .arg(library())
             .arg("--")
-            .arg(programs().join("postgres"))
+            .arg(server_program("postgres"))
             .args([
                 "-D",
                 "data",
@@ -150,6 +159,22 @@ impl Postgres {
             .collect()
     }
 
+    /// The writes and syncs of the write-ahead log that PostgreSQL counts, and the syncs' time in milliseconds.
+    pub fn wal(&self) -> [f64; 3] {
+        let sql = match self.numbers("SHOW server_version_num")[0] {
+            ..180_000 => "SELECT wal_write, wal_sync, wal_sync_time FROM pg_stat_wal",
+            _ => {
+                "SELECT SUM(writes), SUM(fsyncs), SUM(fsync_time) FROM pg_stat_io \
+                 WHERE object = 'wal' AND context = 'normal'"
+            }
+        };
+        let row = self.query(sql);
+        let mut values = row
+            .split_whitespace()
+            .map(|text| text.parse().expect("a number"));
+        [(); 3].map(|()| values.next().expect("three values"))
+    }
+
     /// Creates a table of 100 rows, and the script of [`Self::pgbench`], which changes one of them.
     pub fn create_table(&self) {
         self.query("CREATE TABLE t AS SELECT id, 0 AS n FROM generate_series(1, 100) AS id");
@@ -197,7 +222,7 @@ fn what_postgresql_counts_is_counted_through_crashes_of_its_processes() {
     // A process of PostgreSQL publishes within a second what it has counted.
     let mut counts = (0, 0);
     wait_for("equal numbers of writes", || {
-        let writes = server.numbers("SELECT wal_write FROM pg_stat_wal")[0];
+        let writes = server.wal()[0] as u64;
         let recorded = server.wal_writes();
         assert!(counts.1 <= recorded, "{counts:?}, {recorded}");
         counts = (recorded, writes);
