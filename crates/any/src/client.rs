@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use engine::Command as State;
 use engine::statement::Statement;
 use engine::thread::{self, ConnectionType, ThreadSession};
+use engine::wait::Wait;
 use tare_image::CommandProtocol;
 
 use crate::descriptors::Access;
@@ -29,7 +30,71 @@ pub struct Client {
     /// If what the socket carries is encrypted.
     encryption: Option<Encryption>,
     protocol: CommandProtocol,
+    place: Place,
     commands: Box<dyn Protocol>,
+}
+
+/// Whether it is known where in the connection a request begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Followed,
+    /// Bytes were moved that were not read.
+    Missed {
+        /// Whether the last call has written.
+        has_sent: bool,
+    },
+}
+
+/// What a connection moves, as it is read in the client's session.
+pub struct Stream<'c> {
+    place: &'c mut Place,
+    commands: &'c mut dyn Protocol,
+}
+
+impl Stream<'_> {
+    /// Bytes were read or written.
+    pub fn moved(&mut self, access: Access, bytes: &[u8]) {
+        if !self.is_read(access, |commands| commands.is_start(bytes)) {
+            return;
+        }
+        match access {
+            Access::In => self.commands.receive(bytes),
+            Access::Out => self.commands.send(bytes),
+            Access::Other(_) => {}
+        }
+    }
+
+    /// Bytes were written that nobody saw.
+    pub fn send_unseen(&mut self, bytes: u64) {
+        if bytes != 0 && self.is_read(Access::Out, |_| false) {
+            self.commands.send_unseen(bytes);
+        }
+    }
+
+    /// Bytes were moved that nobody saw.
+    pub fn lose_track(&mut self) {
+        self.commands.lose_track();
+    }
+
+    /// Whether what was moved is read. A connection of which something was missed is found again at a read
+    /// that directly follows a write, if it begins with a request (docs/anyserver-internals.md).
+    #[inline]
+    fn is_read(&mut self, access: Access, is_start: impl FnOnce(&dyn Protocol) -> bool) -> bool {
+        if self.commands.is_lost() {
+            return false;
+        }
+        let Place::Missed { has_sent } = *self.place else {
+            return true;
+        };
+        let follows = has_sent && access == Access::In && is_start(self.commands);
+        *self.place = match follows {
+            true => Place::Followed,
+            false => Place::Missed {
+                has_sent: access == Access::Out,
+            },
+        };
+        follows
+    }
 }
 
 // SAFETY: counted references (Rc) are to what is within the client. Of the other parts only the running
@@ -103,6 +168,7 @@ impl Client {
             is_recorded,
             encryption: None,
             protocol,
+            place: Place::Followed,
             commands,
         };
         client.in_session(|commands| commands.open());
@@ -117,6 +183,7 @@ impl Client {
             is_recorded: false,
             encryption: None,
             protocol,
+            place: Place::Followed,
             commands,
         }
     }
@@ -164,13 +231,15 @@ impl Client {
         }
     }
 
-    /// Bytes were read or written.
-    pub fn moved(&mut self, access: Access, bytes: &[u8]) {
-        if self.commands.is_lost() {
-            return;
-        }
+    /// A call has moved bytes, which `moved` reads, and this wait ends with it.
+    #[inline]
+    pub fn read(&mut self, access: Access, wait: Option<Wait>, moved: impl FnOnce(&mut Stream)) {
+        let mut wait = wait;
         let was_served = self.thread.is_some();
-        if self.protocol == CommandProtocol::Mysql {
+        if self.protocol == CommandProtocol::Mysql && !self.commands.is_lost() {
+            // The wait is that of the session in which it began.
+            let wait = wait.take();
+            self.in_session(|_| drop(wait));
             self.serve();
         }
         if let (Access::In, CommandProtocol::Redis, Some(session)) =
@@ -178,15 +247,29 @@ impl Client {
         {
             turn::serve(session);
         }
-        self.in_session(|commands| match access {
-            Access::In => commands.receive(bytes),
-            Access::Out => commands.send(bytes),
-            Access::Other(_) => {}
+        let mut place = self.place;
+        self.in_session(|commands| {
+            drop(wait);
+            moved(&mut Stream {
+                place: &mut place,
+                commands,
+            });
         });
+        self.place = place;
         // It is a connection of another protocol, which another thread may serve and close.
         if !was_served && self.commands.is_lost() && self.thread.take().is_some() {
             leave_thread();
         }
+    }
+
+    /// Bytes were moved that were not read.
+    pub fn miss(&mut self) {
+        self.place = Place::Missed { has_sent: false };
+    }
+
+    /// Whether it may be left unread from here on, while nothing is recorded.
+    pub fn may_miss(&self) -> bool {
+        self.commands.may_miss()
     }
 
     /// The calling thread has read or written the socket. If it was the TLS library, all that the socket
@@ -216,15 +299,7 @@ impl Client {
             .filter(|encryption| encryption.is_of(ssl))
     }
 
-    /// Bytes were written that nobody saw.
-    pub fn send_unseen(&mut self, bytes: u64) {
-        if bytes != 0 && !self.commands.is_lost() {
-            self.in_session(|commands| commands.send_unseen(bytes));
-        }
-    }
-
-    /// Bytes were moved that nobody saw.
-    pub fn lose_track(&mut self) {
+    fn lose_track(&mut self) {
         self.in_session(|commands| commands.lose_track());
     }
 

@@ -1,15 +1,17 @@
 //! What is open under each file descriptor.
 //!
-//! A descriptor that the program opened by a call that is not observed has no entry, and its operations are
-//! not recorded.
+//! A descriptor that the program opened by a call that is not observed has no state and no entry, and its
+//! operations are not recorded. One that it opened while nothing was recorded has a state, and gets its entry
+//! at the first operation that is recorded (docs/anyserver-internals.md).
 
 use std::ffi::c_int;
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use engine::settings::Active;
 use engine::wait::Wait;
-use engine::{Operation, file, socket};
+use engine::{Kind, Operation, file, socket};
 
 use crate::backend;
 use crate::calls::is_observing;
@@ -36,6 +38,123 @@ pub struct Descriptor {
 
 static TABLE: [AtomicPtr<Descriptor>; MAX_DESCRIPTORS] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_DESCRIPTORS];
+
+/// What each descriptor is, for calls that need nothing else.
+static STATES: [AtomicU8; MAX_DESCRIPTORS] = [const { AtomicU8::new(0) }; MAX_DESCRIPTORS];
+
+/// What a descriptor is: bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State(u8);
+
+impl State {
+    /// Nothing that is recorded.
+    pub const NONE: Self = Self(0);
+    /// A file.
+    pub const FILE: Self = Self(1);
+    /// A socket whose protocol is not read.
+    pub const SOCKET: Self = Self(1 << 1);
+    /// A client's connection.
+    pub const CLIENT: Self = Self(1 << 2);
+    /// A client's connection that is read whatever is off.
+    pub const READ: Self = Self(1 << 3);
+    /// A client's connection of which something was not read.
+    pub const MISSED: Self = Self(1 << 4);
+    /// Opened while nothing was recorded: it has no entry.
+    pub const UNSEEN: Self = Self(1 << 5);
+    /// A socket that listens.
+    const LISTENER: Self = Self(1 << 6);
+
+    pub const UNSEEN_FILE: Self = Self::FILE.with(Self::UNSEEN);
+    pub const UNSEEN_LISTENER: Self = Self::SOCKET.with(Self::UNSEEN).with(Self::LISTENER);
+    /// A connection that was accepted.
+    pub const UNSEEN_CLIENT: Self = Self::CLIENT.with(Self::UNSEEN);
+    /// A connection to another program.
+    pub const UNSEEN_OUTGOING: Self = Self::SOCKET.with(Self::UNSEEN);
+
+    const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether it has one of these bits.
+    #[inline(always)]
+    pub const fn has(self, bits: Self) -> bool {
+        self.0 & bits.0 != 0
+    }
+
+    /// Whether it has an entry.
+    pub fn has_entry(self) -> bool {
+        self != Self::NONE && !self.has(Self::UNSEEN)
+    }
+
+    /// Whether a call on it has nothing to record and nothing to read while these kinds are active.
+    #[inline(always)]
+    pub fn is_idle(self, active: Active) -> bool {
+        if active.is_none() {
+            return !self.has(Self::READ);
+        }
+        let kinds = match self {
+            Self::NONE => return true,
+            _ if self.has(Self::CLIENT) => return false,
+            _ if self.has(Self::FILE) => FILES,
+            _ => SOCKETS,
+        };
+        !active.meets(kinds)
+    }
+}
+
+/// The kinds that record operations on files.
+pub const FILES: Active = Active::of(Kind::File).or(Active::MOMENTS);
+/// The kinds that record operations on sockets.
+pub const SOCKETS: Active = Active::of(Kind::Socket).or(Active::MOMENTS);
+
+/// What a descriptor is.
+#[inline(always)]
+pub fn state(descriptor: c_int) -> State {
+    let number = usize::try_from(descriptor).unwrap_or(usize::MAX);
+    State(
+        STATES
+            .get(number)
+            .map_or(0, |state| state.load(Ordering::Relaxed)),
+    )
+}
+
+fn set_state(descriptor: c_int, state: State) {
+    let number = usize::try_from(descriptor).unwrap_or(usize::MAX);
+    if let Some(place) = STATES.get(number) {
+        place.store(state.0, Ordering::Relaxed);
+    }
+}
+
+/// The program has opened a descriptor while nothing of its kind was recorded. `state`: one that is unseen.
+#[inline]
+pub fn open_unseen(descriptor: c_int, state: State) {
+    if descriptor >= 0 && is_claimed() {
+        set_state(descriptor, state);
+    }
+}
+
+/// A call moves bytes of a client's connection that are not read.
+#[inline(always)]
+pub fn miss(descriptor: c_int, state: State) {
+    if state.has(State::CLIENT) && !state.has(State::MISSED) && is_claimed() {
+        set_state(descriptor, state.with(State::MISSED));
+    }
+}
+
+/// Removes the mark of [`miss`]. `state`: with it.
+pub fn find(descriptor: c_int, state: State) {
+    if is_claimed() {
+        set_state(descriptor, State(state.0 & !State::MISSED.0));
+    }
+}
+
+/// Whether a client's connection is read whatever is off.
+pub fn set_read(descriptor: c_int, is_read: bool) {
+    let state = state(descriptor);
+    if state.has(State::CLIENT) && state.has(State::READ) != is_read && is_claimed() {
+        set_state(descriptor, State(state.0 ^ State::READ.0));
+    }
+}
 
 /// The process whose descriptors these are.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
@@ -149,12 +268,25 @@ pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
             drop(unsafe { Box::from_raw(new) });
         }
     }
-    get(descriptor)?.lock().replace(object)
+    let state = match &object {
+        Object::File(_) => State::FILE,
+        Object::Socket(_, None) => State::SOCKET,
+        Object::Socket(_, Some(client)) if client.may_miss() => State::CLIENT,
+        Object::Socket(_, Some(_)) => State::CLIENT.with(State::READ),
+    };
+    let before = get(descriptor)?.lock().replace(object);
+    set_state(descriptor, state);
+    before
 }
 
 /// Removes what is recorded under a descriptor.
 pub fn take(descriptor: c_int) -> Option<Object> {
-    get(descriptor).filter(|_| is_claimed())?.lock().take()
+    if !is_claimed() {
+        return None;
+    }
+    let is_empty = !state(descriptor).has_entry();
+    set_state(descriptor, State::NONE);
+    get(descriptor).filter(|_| !is_empty)?.lock().take()
 }
 
 impl Descriptor {
@@ -165,12 +297,14 @@ impl Descriptor {
 }
 
 impl Object {
-    /// Begins an operation. That of a client's connection belongs to the client's session.
-    pub fn wait(&mut self, access: Access) -> Wait {
+    /// Begins an operation, if it is recorded. That of a client's connection belongs to the client's session.
+    pub fn wait(&mut self, access: Access, active: Active) -> Option<Wait> {
         if access == Access::Out && self.is_file_or_client() {
             turn::end_execution();
         }
-        match self {
+        let wait = match self {
+            Self::File(_) if !active.meets(FILES) => return None,
+            Self::Socket(..) if !active.meets(SOCKETS) => return None,
             Self::File(file) => match backend::file_event() {
                 Some(class) => file.wait_as(class, access.of_file()),
                 None => file.wait(access.of_file()),
@@ -179,7 +313,8 @@ impl Object {
             Self::Socket(socket, Some(client)) => {
                 client.in_session(|_| socket.wait(access.of_socket()))
             }
-        }
+        };
+        Some(wait).filter(Wait::is_running)
     }
 
     /// Whether writing to it is no part of a command's execution: it is a log of changes, or a reply.

@@ -64,6 +64,15 @@ pub trait Protocol {
     fn lose_track(&mut self);
     /// Whether nothing is read any more.
     fn is_lost(&self) -> bool;
+    /// Whether bytes may be left unread from here on, while nothing is recorded: no request waits for its
+    /// reply, none has begun, and [`is_start`](Self::is_start) finds a later one.
+    fn may_miss(&self) -> bool {
+        false
+    }
+    /// Whether these bytes begin with a request, if bytes before them were not read.
+    fn is_start(&self, _bytes: &[u8]) -> bool {
+        false
+    }
     /// The connection ends on another thread than the one that serves it. Returns the statement that runs there.
     fn abandon(&mut self) -> Option<Statement> {
         None

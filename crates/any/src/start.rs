@@ -31,6 +31,15 @@ pub fn protocol() -> Option<CommandProtocol> {
     PROTOCOL.get().copied()
 }
 
+/// Whether connections need not be read from their first byte on while everything is off: in a program whose
+/// protocol is not read, and where requests need nothing that earlier ones have said.
+pub fn may_accept_unseen() -> bool {
+    !matches!(
+        protocol(),
+        Some(CommandProtocol::Redis | CommandProtocol::Postgres | CommandProtocol::Mysql)
+    )
+}
+
 /// Whether the program's locks are recorded.
 pub fn records_locks() -> bool {
     RECORDS_LOCKS.load(Ordering::Relaxed)
@@ -127,6 +136,7 @@ fn start(name: &str) -> Result<(), StartError> {
             engine::follow_forks(true);
         }
     }
+    engine::periods::follow();
     Ok(())
 }
 

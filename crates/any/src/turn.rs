@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use engine::statement::ticks_of_us;
 use engine::thread::{self, ThreadSession};
-use engine::{idle, statement};
+use engine::{idle, periods, statement};
 
 /// A turn of this length, in microseconds, is long: what arrived meanwhile has waited for a noticeable time, and is
 /// worth a system call. The kernel's clock for it ticks every 1 to 10 milliseconds.
@@ -137,13 +137,15 @@ pub fn woken() -> u64 {
 /// last poll of another thread that passes on what arrives.
 pub fn arrived() -> u64 {
     let own = THREAD.with(|thread| thread.woken.get());
+    // A poll is not observed while everything is off.
+    let began = periods::present_began();
     if own != 0 {
-        return own;
+        return own.max(began);
     }
     HAS_READERS.store(true, Ordering::Relaxed);
     match WOKEN.load(Ordering::Relaxed) {
         0 => idle::now(),
-        woken => woken,
+        woken => woken.max(began),
     }
 }
 
@@ -154,6 +156,7 @@ pub fn arrived_at(socket: c_int) -> u64 {
     match THREAD.with(|thread| thread.late.get()) {
         0 => woken,
         late => {
+            let late = late.max(periods::present_began()).min(woken);
             let waited = last_received_us(socket).map(ticks_of_us);
             waited.map_or(woken, |ticks| {
                 idle::now().saturating_sub(ticks).clamp(late, woken)

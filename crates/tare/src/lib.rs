@@ -116,7 +116,7 @@ pub use engine::{
 pub use engine::{descriptor, failed_starts, follow_forks, is_running, start, stop};
 #[cfg(feature = "door")]
 #[doc(hidden)]
-pub use engine::{own_descriptor, row_locks, settings};
+pub use engine::{own_descriptor, periods, row_locks, settings};
 pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "door")]
 #[doc(hidden)]

@@ -20,11 +20,11 @@ fn with_buffer(
     let running = Running::begin(descriptor, access);
     let result = call();
     let bytes = moved_bytes(result);
-    running.end(bytes, |client| {
+    running.end(bytes, |stream| {
         let length = bytes.unwrap_or(0) as usize;
         if length != 0 && !buffer.is_null() {
             // SAFETY: rule 3 (the call moved as many bytes of the buffer).
-            client.moved(access, unsafe {
+            stream.moved(access, unsafe {
                 std::slice::from_raw_parts(buffer.cast(), length)
             });
         }
@@ -43,7 +43,7 @@ fn with_vector(
     let running = Running::begin(descriptor, access);
     let result = call();
     let bytes = moved_bytes(result);
-    running.end(bytes, |client| {
+    running.end(bytes, |stream| {
         let mut rest = bytes.unwrap_or(0) as usize;
         for at in 0..count {
             if rest == 0 {
@@ -56,7 +56,7 @@ fn with_vector(
             // An empty buffer may be NULL.
             if length != 0 {
                 // SAFETY: rule 3 (the call moved bytes of these buffers in order).
-                client.moved(access, unsafe {
+                stream.moved(access, unsafe {
                     std::slice::from_raw_parts(part.iov_base.cast(), length)
                 });
             }
@@ -95,7 +95,7 @@ fn with_messages(
     // SAFETY: rule 3 (the call has filled as many).
     let lengths = (0..count).map(|at| u64::from(unsafe { (*messages.add(at)).msg_len }));
     let bytes = moved_bytes(result as isize).map(|_| lengths.sum());
-    running.end(bytes, |client| client.lose_track());
+    running.end(bytes, |stream| stream.lose_track());
     result
 }
 
@@ -277,7 +277,7 @@ fn send_file(to: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let running = Running::begin(to, Out);
     let result = call();
     let bytes = moved_bytes(result);
-    running.end(bytes, |client| client.send_unseen(bytes.unwrap_or(0)));
+    running.end(bytes, |stream| stream.send_unseen(bytes.unwrap_or(0)));
     result
 }
 
@@ -287,9 +287,9 @@ fn receive_file(from: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let running = Running::begin(from, In);
     let result = call();
     let bytes = moved_bytes(result);
-    running.end(bytes, |client| {
+    running.end(bytes, |stream| {
         if bytes != Some(0) {
-            client.lose_track();
+            stream.lose_track();
         }
     });
     result

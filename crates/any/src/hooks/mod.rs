@@ -10,6 +10,7 @@
 //! | vfork | those that start a process in the memory of its parent |
 //! | locks | those for locks, which the program itself calls |
 //! | tls | those of the TLS library, which the program itself calls |
+//! | unseen | none: finds what was opened while nothing was recorded |
 
 mod io;
 pub mod locks;
@@ -18,17 +19,20 @@ mod polls;
 mod sockets;
 mod threads;
 pub mod tls;
+mod unseen;
 #[cfg(target_arch = "x86_64")]
 mod vfork;
 
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
+use engine::periods;
 use engine::wait::Wait;
 
 use crate::calls::observe;
-use crate::client::{self, Client};
-use crate::descriptors::{self, Access, Descriptor};
+use crate::client::{self, Client, Stream};
+use crate::descriptors::{self, Access, Descriptor, State};
+use crate::turn;
 
 /// Declares functions of the C library, those of one type together. `|call|` calls the C library's own, with
 /// the same arguments.
@@ -72,50 +76,90 @@ macro_rules! hook {
 pub(crate) use hook;
 
 /// An operation that runs on a descriptor. It has no destructor: rule 5.
-struct Running(c_int, Option<(&'static Descriptor, ManuallyDrop<Wait>)>);
+struct Running(c_int, Option<Begun>);
+
+/// What is known of it: the entry of its descriptor, what it does, and its wait, if that is recorded.
+struct Begun(&'static Descriptor, Access, Option<ManuallyDrop<Wait>>);
 
 impl Running {
-    /// Begins an operation on a descriptor, if what is open there is recorded.
-    #[inline]
+    /// Begins an operation on a descriptor, if what is open there is recorded or read.
+    #[inline(always)]
     fn begin(descriptor: c_int, access: Access) -> Self {
-        let begun = descriptors::get(descriptor).and_then(|entry| {
-            observe(|| {
-                client::settle();
-                let wait = entry.lock().as_mut()?.wait(access);
-                Some((entry, ManuallyDrop::new(wait)))
-            })?
-        });
+        let state = descriptors::state(descriptor);
+        let active = periods::active_kinds();
+        let begun = match state.is_idle(active) {
+            true => {
+                if state.has(State::CLIENT) && matches!(access, Access::In | Access::Out) {
+                    descriptors::miss(descriptor, state);
+                } else if !active.is_none() && state.has(State::FILE) && access == Access::Out {
+                    observe(turn::end_execution);
+                }
+                None
+            }
+            false => Self::begin_slow(descriptor, access),
+        };
         Self(descriptor, begun)
     }
 
-    /// Ends it. `bytes`: how many were moved, if it moves bytes. `moved` is called with the client whose
-    /// connection it is.
-    #[inline]
-    fn end(self, bytes: Option<u64>, moved: impl FnOnce(&mut Client)) {
-        let Self(descriptor, Some((entry, wait))) = self else {
+    #[inline(never)]
+    fn begin_slow(descriptor: c_int, access: Access) -> Option<Begun> {
+        observe(|| {
+            let active = periods::follow();
+            let state = descriptors::state(descriptor);
+            if state.is_idle(active) {
+                if matches!(access, Access::In | Access::Out) {
+                    descriptors::miss(descriptor, state);
+                }
+                return None;
+            }
+            client::settle();
+            if state.has(State::UNSEEN) {
+                unseen::resolve(descriptor, state);
+            }
+            let entry = descriptors::get(descriptor)?;
+            let mut object = entry.lock();
+            let object = object.as_mut()?;
+            if state.has(State::MISSED) {
+                descriptors::find(descriptor, descriptors::state(descriptor));
+                object.client()?.miss();
+            }
+            let wait = object.wait(access, active);
+            let is_client = state.has(State::CLIENT);
+            (is_client || wait.is_some()).then(|| Begun(entry, access, wait.map(ManuallyDrop::new)))
+        })?
+    }
+
+    /// Ends it. `bytes`: how many were moved, if it moves bytes. `moved` is called with the stream of the
+    /// client whose connection it is.
+    #[inline(always)]
+    fn end(self, bytes: Option<u64>, moved: impl FnOnce(&mut Stream)) {
+        let Self(descriptor, Some(Begun(entry, access, wait))) = self else {
             return;
         };
         observe(|| {
-            let mut wait = ManuallyDrop::into_inner(wait);
-            if let Some(bytes) = bytes {
+            let mut wait = wait.map(ManuallyDrop::into_inner);
+            if let (Some(wait), Some(bytes)) = (&mut wait, bytes) {
                 wait.bytes(bytes);
             }
             let mut object = entry.lock();
-            let client = object.as_mut().and_then(|object| object.client());
-            match client {
-                None => drop(wait),
-                Some(client) => {
-                    client.in_session(|_| drop(wait));
-                    client.detect_encryption(descriptor);
-                    if bytes.is_some() && !client.is_encrypted() {
-                        moved(client);
-                        if client.is_quiet() {
-                            polls::end_quiet_later(entry);
-                        }
-                    }
-                }
+            let Some(client) = object.as_mut().and_then(|object| object.client()) else {
+                return drop(wait);
+            };
+            client.detect_encryption(descriptor);
+            if bytes.is_none() || client.is_encrypted() {
+                return client.in_session(|_| drop(wait));
             }
+            client.read(access, wait, moved);
+            after_read(descriptor, entry, client);
         });
+    }
+}
+
+/// What a client's connection has moved was read.
+fn after_read(descriptor: c_int, entry: &'static Descriptor, client: &Client) {
+    descriptors::set_read(descriptor, !client.may_miss());
+    if client.is_quiet() {
+        polls::end_quiet_later(entry);
     }
 }
 

@@ -8,13 +8,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use engine::wait::{self, Wait};
-use engine::{Class, Operation, file};
+use engine::{Class, Operation, file, periods};
 use libc::{DIR, mode_t, msghdr};
 
 use super::hooks;
 use super::io::without_buffer;
 use crate::calls::observe;
-use crate::descriptors::{self, Access, Object};
+use crate::descriptors::{self, Access, FILES, Object, State};
 use crate::names::classes;
 use crate::real::real;
 
@@ -95,6 +95,9 @@ fn open_file_at(
     flags: c_int,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
+    if !periods::active_kinds().meets(FILES) {
+        return open_unrecorded(call);
+    }
     let begun = begin(path);
     let descriptor = call();
     // The path of a file without a name is its directory's.
@@ -105,6 +108,34 @@ fn open_file_at(
         plain_path(directory, unsafe { CStr::from_ptr(path) })
     });
     descriptor
+}
+
+/// The same, while nothing of files is recorded.
+#[inline(always)]
+fn open_unrecorded(call: impl FnOnce() -> c_int) -> c_int {
+    let descriptor = call();
+    open_unseen(descriptor, State::UNSEEN_FILE);
+    descriptor
+}
+
+/// The program has opened this while nothing of its kind was recorded.
+#[inline(always)]
+pub(super) fn open_unseen(descriptor: c_int, state: State) {
+    // The program has closed what was there before by a call that is not observed.
+    if descriptors::state(descriptor).has_entry() {
+        forget(descriptor);
+    }
+    descriptors::open_unseen(descriptor, state);
+}
+
+/// Records a file that was opened while no file was recorded.
+pub(super) fn record_unseen(descriptor: c_int) {
+    let (Some(path), Some(classes)) = (path_of(descriptor), classes()) else {
+        return;
+    };
+    let path = path.to_string_lossy();
+    let file = file::Instance::open(classes.file(&path), &path);
+    drop(descriptors::put(descriptor, Object::File(file)));
 }
 
 /// An operation on a file that is not open yet.
@@ -166,6 +197,9 @@ fn record_as<'p>(descriptor: c_int, begun: Opening, path: impl FnOnce() -> Optio
 /// Runs a call that opens a file a second time, and returns its new descriptor.
 #[inline(always)]
 fn duplicate(call: impl FnOnce() -> c_int) -> c_int {
+    if !periods::active_kinds().meets(FILES) {
+        return open_unrecorded(call);
+    }
     let descriptor = call();
     record(descriptor, None);
     descriptor
@@ -207,7 +241,7 @@ unsafe fn record_descriptors(message: *const msghdr) {
                 let bytes = control.cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
                 let descriptors = libc::CMSG_DATA(header).cast::<c_int>();
                 for at in 0..bytes / size_of::<c_int>() {
-                    record(descriptors.add(at).read_unaligned(), None);
+                    duplicate(|| descriptors.add(at).read_unaligned());
                 }
             }
             header = libc::CMSG_NXTHDR(message, header);
@@ -225,8 +259,10 @@ pub(super) fn open_other(call: impl FnOnce() -> c_int) -> c_int {
 
 /// Forgets what is recorded under a descriptor.
 pub(super) fn forget(descriptor: c_int) {
-    if descriptors::get(descriptor).is_some() {
-        observe(|| drop(descriptors::take(descriptor)));
+    match descriptors::state(descriptor) {
+        State::NONE => {}
+        state if state.has_entry() => _ = observe(|| drop(descriptors::take(descriptor))),
+        _ => descriptors::open_unseen(descriptor, State::NONE),
     }
 }
 
@@ -234,15 +270,19 @@ pub(super) fn forget(descriptor: c_int) {
 #[inline(always)]
 fn close_with<T>(descriptor: c_int, call: impl FnOnce() -> T) -> T {
     // Before the call: another thread may get the number as soon as it is free.
-    let closed = descriptors::get(descriptor).and_then(|_| {
-        observe(|| {
-            let mut object = descriptors::take(descriptor)?;
-            let wait = object.wait(Access::Other(Operation::Close));
-            Some(ManuallyDrop::new((object, wait)))
-        })?
+    let state = descriptors::state(descriptor);
+    let active = periods::active_kinds();
+    if active.is_none() || !state.has_entry() {
+        forget(descriptor);
+        return call();
+    }
+    let closed = observe(|| {
+        let mut object = descriptors::take(descriptor)?;
+        let wait = object.wait(Access::Other(Operation::Close), active);
+        Some(ManuallyDrop::new((object, wait)))
     });
     let result = call();
-    if let Some(closed) = closed {
+    if let Some(Some(closed)) = closed {
         observe(|| {
             let (mut object, wait) = ManuallyDrop::into_inner(closed);
             match object.client() {
@@ -256,6 +296,9 @@ fn close_with<T>(descriptor: c_int, call: impl FnOnce() -> T) -> T {
 
 /// Runs a call that deletes a file.
 fn delete(directory: c_int, path: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
+    if periods::active_kinds().is_none() {
+        return call();
+    }
     let begun = observe(|| {
         // SAFETY: rule 2 (a C string).
         let path = unsafe { resolve(directory, path)? };
@@ -283,6 +326,9 @@ fn rename_with(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     type Begun = (&'static Class, &'static Class, String, String, Wait);
+    if periods::active_kinds().is_none() {
+        return call();
+    }
     let begun = observe(|| -> Option<ManuallyDrop<Begun>> {
         // SAFETY: rule 2 (C strings).
         let (from, to) = unsafe { (resolve(from.0, from.1)?, resolve(to.0, to.1)?) };
@@ -309,6 +355,11 @@ fn rename_with(
 /// Runs a call that opens a stream.
 #[inline(always)]
 fn open_stream(path: *const c_char, call: impl FnOnce() -> Stream) -> Stream {
+    if !periods::active_kinds().meets(FILES) {
+        let stream = call();
+        open_unseen(descriptor_of(stream), State::UNSEEN_FILE);
+        return stream;
+    }
     let begun = begin(path);
     let stream = call();
     record(descriptor_of(stream), begun);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
-use engine::{Class, Operation, idle, statement, wait};
+use engine::{Class, Operation, idle, periods, statement, wait};
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sem_t, sigset_t, timespec, timeval};
 
 use super::hooks;
@@ -29,6 +29,12 @@ fn epoll_with<T>(may_wait: bool, call: impl FnOnce() -> T) -> T {
 
 #[inline(always)]
 fn poll_by<T>(poll: turn::Poll, may_wait: bool, call: impl FnOnce() -> T) -> T {
+    if may_wait {
+        start::begin_serving();
+    }
+    if periods::active_kinds().is_none() {
+        return call();
+    }
     let waiting = match may_wait {
         true => begin_idle(poll),
         false => None,
@@ -76,11 +82,12 @@ fn end_quiet() {
 
 fn begin_idle(poll: turn::Poll) -> Option<ManuallyDrop<Waiting>> {
     observe(|| {
-        start::begin_serving();
+        if periods::follow().is_none() {
+            return None;
+        }
         end_quiet();
         turn::end(poll);
         nginx::update_role();
-        engine::settings::follow_level_in_child();
         client::settle();
         // The thread waits for its client to read.
         if is_session() && statement::is_open() {
@@ -99,6 +106,9 @@ fn wait_with<T>(
     operation: Operation,
     call: impl FnOnce() -> T,
 ) -> T {
+    if periods::active_kinds().is_none() {
+        return call();
+    }
     let waiting = observe(|| {
         let class = class(classes()?);
         let waiting = begin_wait(operation, || wait::start(class, operation));
@@ -125,6 +135,9 @@ fn take_semaphore(
     operation: Operation,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
+    if periods::active_kinds().is_none() {
+        return call();
+    }
     let mut value = 0;
     // SAFETY: rule 2 (a semaphore).
     let is_read = unsafe { libc::sem_getvalue(semaphore, &mut value) } == 0;

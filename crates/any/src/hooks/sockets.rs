@@ -4,14 +4,14 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use engine::{Operation, socket};
+use engine::{Operation, periods, socket};
 use libc::{sockaddr, sockaddr_storage, socklen_t};
 
-use super::open::open_other;
+use super::open::{open_other, open_unseen};
 use super::{Running, hooks};
 use crate::calls::observe;
 use crate::client::Client;
-use crate::descriptors::{self, Access, Object};
+use crate::descriptors::{self, Access, Object, State};
 use crate::names::classes;
 use crate::session::Address;
 use crate::start;
@@ -50,7 +50,7 @@ fn read_address(
 }
 
 /// Records a socket that listens.
-fn record_listener(descriptor: c_int) {
+pub(super) fn record_listener(descriptor: c_int) {
     let Some(classes) = classes() else { return };
     let address = read_address(descriptor, libc::getsockname);
     let class = match address {
@@ -79,6 +79,21 @@ fn put(
     ));
 }
 
+/// Records a connection that was accepted.
+pub(super) fn record_client(descriptor: c_int) {
+    let Some(classes) = classes() else { return };
+    let address = read_address(descriptor, libc::getpeername);
+    let client = start::protocol().and_then(|protocol| Client::new(descriptor, &address, protocol));
+    put(descriptor, classes.client, &address, client.map(Box::new));
+}
+
+/// Records a connection to another program.
+pub(super) fn record_outgoing(descriptor: c_int) {
+    if let Some(classes) = classes() {
+        put(descriptor, classes.outgoing, &Address::Other, None);
+    }
+}
+
 /// Runs a call that accepts a connection.
 #[inline(always)]
 fn accept_with(listener: c_int, call: impl FnOnce() -> c_int) -> c_int {
@@ -86,14 +101,10 @@ fn accept_with(listener: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let descriptor = call();
     running.end(None, |_| {});
     if descriptor >= 0 {
-        observe(|| {
-            let Some(classes) = classes() else { return };
-            let address = read_address(descriptor, libc::getpeername);
-            let client =
-                start::protocol().and_then(|protocol| Client::new(descriptor, &address, protocol));
-            let client = client.map(Box::new);
-            put(descriptor, classes.client, &address, client);
-        });
+        match periods::active_kinds().is_none() && start::may_accept_unseen() {
+            true => open_unseen(descriptor, State::UNSEEN_CLIENT),
+            false => _ = observe(|| record_client(descriptor)),
+        }
     }
     descriptor
 }
@@ -101,11 +112,10 @@ fn accept_with(listener: c_int, call: impl FnOnce() -> c_int) -> c_int {
 /// Runs a call that opens a connection to another program.
 #[inline(always)]
 fn connect_with(descriptor: c_int, call: impl FnOnce() -> c_int) -> c_int {
-    observe(|| {
-        if let Some(classes) = classes() {
-            put(descriptor, classes.outgoing, &Address::Other, None);
-        }
-    });
+    match periods::active_kinds().is_none() {
+        true => open_unseen(descriptor, State::UNSEEN_OUTGOING),
+        false => _ = observe(|| record_outgoing(descriptor)),
+    }
     let running = Running::begin(descriptor, Access::Other(Operation::Connect));
     let result = call();
     running.end(None, |_| {});
@@ -118,7 +128,10 @@ hooks! {
         |call| {
             let result = call();
             if result == 0 {
-                observe(|| record_listener(fd));
+                match periods::active_kinds().is_none() {
+                    true => open_unseen(fd, State::UNSEEN_LISTENER),
+                    false => _ = observe(|| record_listener(fd)),
+                }
             }
             result
         }

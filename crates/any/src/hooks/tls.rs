@@ -5,12 +5,14 @@
 use std::ffi::{c_int, c_void};
 use std::io::Write as _;
 
+use engine::periods;
 use libc::off_t;
 
-use super::{descriptors, polls};
+use super::after_read;
 use crate::calls::{observe, run_unobserved};
-use crate::client::Client;
+use crate::client::Stream;
 use crate::descriptors::Access::{self, In, Out};
+use crate::descriptors::{self, State};
 use crate::imports::{self, Import};
 use crate::{start, tls};
 
@@ -49,29 +51,38 @@ fn with_buffer(
         false => 0,
     };
     observe(|| {
-        let moved = |client: &mut Client| {
+        let moved = |stream: &mut Stream| {
             // SAFETY: rule 3 (the call moved as many bytes of the buffer).
-            client.moved(access, unsafe {
+            stream.moved(access, unsafe {
                 std::slice::from_raw_parts(buffer.cast(), length)
             });
         };
-        pass_on(ssl, socket, (length != 0).then_some(moved));
+        pass_on(ssl, socket, access, (length != 0).then_some(moved));
     });
     result
 }
 
 /// A call of the library has read or written this socket, and has moved plain bytes if there is `moved`.
 #[inline(always)]
-fn pass_on(ssl: usize, socket: Option<c_int>, moved: Option<impl FnOnce(&mut Client)>) {
+fn pass_on(
+    ssl: usize,
+    socket: Option<c_int>,
+    access: Access,
+    moved: Option<impl FnOnce(&mut Stream)>,
+) {
     if socket.is_none() && moved.is_none() {
         return;
     }
-    let Some(connection) = socket
-        .or_else(|| tls::socket(ssl))
-        .and_then(descriptors::get)
-    else {
+    let Some(descriptor) = socket.or_else(|| tls::socket(ssl)) else {
         return;
     };
+    let Some(connection) = descriptors::get(descriptor) else {
+        return;
+    };
+    let state = descriptors::state(descriptor);
+    if state.is_idle(periods::follow()) {
+        return descriptors::miss(descriptor, state);
+    }
     let mut object = connection.lock();
     let Some(client) = object.as_mut().and_then(|object| object.client()) else {
         return;
@@ -83,10 +94,12 @@ fn pass_on(ssl: usize, socket: Option<c_int>, moved: Option<impl FnOnce(&mut Cli
         encryption.set_socket(socket);
     }
     if let Some(moved) = moved {
-        moved(client);
-        if client.is_quiet() {
-            polls::end_quiet_later(connection);
+        if state.has(State::MISSED) {
+            descriptors::find(descriptor, state);
+            client.miss();
         }
+        client.read(access, None, moved);
+        after_read(descriptor, connection, client);
     }
 }
 
@@ -99,8 +112,8 @@ fn send_file(ssl: *mut c_void, call: impl FnOnce() -> isize) -> isize {
     let socket = tls::end(interrupted);
     observe(|| {
         let bytes = u64::try_from(result).unwrap_or(0);
-        let moved = |client: &mut Client| client.send_unseen(bytes);
-        pass_on(ssl, socket, (bytes != 0).then_some(moved));
+        let moved = |stream: &mut Stream| stream.send_unseen(bytes);
+        pass_on(ssl, socket, Out, (bytes != 0).then_some(moved));
     });
     result
 }

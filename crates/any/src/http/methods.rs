@@ -33,6 +33,16 @@ pub struct Method {
     pub class: &'static Class,
 }
 
+impl Method {
+    /// Whether it has an instrument of its own.
+    pub fn is_listed(&self) -> bool {
+        self.name != OTHER
+    }
+}
+
+/// The name of other methods.
+const OTHER: &str = "?";
+
 struct Methods {
     listed: Vec<Method>,
     other: Method,
@@ -53,7 +63,7 @@ pub fn create(program: &str) {
     let table = TABLE.get_or_init(|| Methods {
         listed: METHODS.into_iter().map(listed).collect(),
         other: Method {
-            name: "?",
+            name: OTHER,
             class: class(
                 "other",
                 "Requests with other methods, and what is no request.",

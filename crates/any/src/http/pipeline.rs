@@ -182,6 +182,15 @@ impl Protocol for Requests {
     fn is_lost(&self) -> bool {
         self.is_lost
     }
+
+    fn may_miss(&self) -> bool {
+        let is_between = self.parser.is_at_start() && !self.responses.is_within();
+        self.is_lost || self.pending.is_empty() && is_between
+    }
+
+    fn is_start(&self, bytes: &[u8]) -> bool {
+        requests::is_start(bytes)
+    }
 }
 
 impl Requests {

@@ -90,6 +90,18 @@ impl Request {
     }
 }
 
+/// Whether these bytes begin with the first line of a request, and its method has an instrument.
+pub fn is_start(bytes: &[u8]) -> bool {
+    let end = bytes.iter().position(|&byte| byte == b'\n');
+    let mut words = bytes[..end.unwrap_or(0)].split(|&byte| byte == b' ');
+    let is_listed = |name: &[u8]| methods::find(name).is_some_and(|method| method.is_listed());
+    words.next().is_some_and(is_listed)
+        && words.next().is_some_and(|target| !target.is_empty())
+        && words
+            .next_back()
+            .is_some_and(|version| version.starts_with(b"HTTP/1."))
+}
+
 /// The user's name in a value of the header Authorization.
 fn user(value: &[u8]) -> Option<String> {
     let (scheme, rest) = value.split_at_checked(6)?;
@@ -249,6 +261,11 @@ impl Parser {
     fn end(&mut self, request: &mut Request) {
         request.is_complete = true;
         self.state = State::Start;
+    }
+
+    /// Whether the next byte begins a request.
+    pub fn is_at_start(&self) -> bool {
+        matches!(self.state, State::Start)
     }
 
     /// Whether nobody knows where the next request begins.

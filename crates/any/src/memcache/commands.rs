@@ -77,8 +77,10 @@ const COMMANDS: [Row; 37] = [
     ("sasl_list_mechs", Kind::Other, 0, 0..=0, false),
     ("sasl_auth", Kind::Other, 0, 0..=0, false),
     ("sasl_step", Kind::Other, 0, 0..=0, false),
-    ("other", Kind::Other, 0, 0..=MANY, false),
+    (OTHER, Kind::Other, 0, 0..=MANY, false),
 ];
+/// The name of what is no command.
+pub const OTHER: &str = "other";
 /// Of [`COMMANDS`]: those that a line cannot name.
 const ONLY_BINARY: usize = 5;
 
@@ -89,7 +91,7 @@ pub fn create(program: &str) {
     let table = TABLE.get_or_init(|| {
         let create = |(name, kind, first_key, arguments, may_be_silent): Row| {
             let documentation = match name {
-                "other" => "Unknown commands, and lines that are none.",
+                OTHER => "Unknown commands, and lines that are none.",
                 _ => "A command.",
             };
             let path = format!("statement/{program}/{name}");
@@ -139,14 +141,14 @@ impl Command {
     pub fn write_text(&self, request: &Request, into: &mut String) {
         match self.name {
             // The server answers ERROR; what the line has may be of any kind.
-            "other" => into.push('?'),
+            OTHER => into.push('?'),
             _ => write_arguments(request, into),
         }
     }
 
     /// Writes the name, the shapes of the keys, and of meta commands the flags. Other arguments are one `?`.
     pub fn write_shape(&self, request: &Request, into: &mut String) {
-        if self.name == "other" {
+        if self.name == OTHER {
             return into.push('?');
         }
         into.push_str(self.name);

@@ -11,7 +11,7 @@ use std::mem;
 use engine::Command as State;
 use engine::statement::{self, Statement};
 
-use super::commands::{Command, Kind};
+use super::commands::{self, Command, Kind};
 use super::replies::{self, INVALID_ARGUMENTS, Outcome, Reply, UNKNOWN_COMMAND};
 use super::requests::{self, Arrival, Fault, Silence};
 use crate::request::Request;
@@ -127,6 +127,19 @@ impl Protocol for Commands {
 
     fn is_lost(&self) -> bool {
         self.is_lost
+    }
+
+    fn may_miss(&self) -> bool {
+        let is_between = self.requests.is_at_start() && self.replies.is_between();
+        self.is_lost || self.pending.is_empty() && is_between
+    }
+
+    fn is_start(&self, bytes: &[u8]) -> bool {
+        let mut first = None;
+        let read = requests::Parser::default().read(bytes, |arrival| {
+            first.get_or_insert(arrival.command.name);
+        });
+        read.is_ok() && first.is_some_and(|name| name != commands::OTHER)
     }
 
     fn is_quiet(&self) -> bool {
@@ -420,7 +433,7 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memcache::{binary, commands};
+    use crate::memcache::binary;
     use crate::random::Random;
     use crate::session::Address;
 

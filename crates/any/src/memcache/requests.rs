@@ -137,6 +137,18 @@ impl Parser {
         }
     }
 
+    /// Whether the next byte begins a command.
+    pub fn is_at_start(&self) -> bool {
+        match &self.state {
+            State::First => true,
+            State::Line(line) => {
+                line.argument == 0 && !line.is_returned && self.request.count() == 0
+            }
+            State::Value(_) => false,
+            State::Packet(packet) => !packet.is_begun(),
+        }
+    }
+
     fn end_line(&mut self, done: &mut impl FnMut(Arrival)) {
         let request = mem::take(&mut self.request);
         let line = match &mut self.state {

@@ -238,6 +238,16 @@ fn effect(name: &str) -> Effect {
     }
 }
 
+impl Command {
+    /// Whether clients send it before the commands for which they have connected.
+    pub fn begins_session(&self) -> bool {
+        matches!(self.effect, Effect::Auth | Effect::Hello | Effect::Select)
+            || ["CLIENT", "COMMAND", "PING"]
+                .iter()
+                .any(|name| self.name.starts_with(name))
+    }
+}
+
 impl Keys {
     /// The positions of the keys of a request, and how many arguments belong to each.
     pub fn positions(self, request: &Request) -> (std::ops::Range<usize>, usize) {

@@ -50,6 +50,8 @@ pub struct Commands {
     requests: requests::Parser,
     replies: replies::Parser,
     mode: Replies,
+    /// Whether it has sent a command that does not only begin its session.
+    has_begun: bool,
     /// Whether what the connection sends is not understood.
     is_lost: bool,
     /// Whether messages of channels may come.
@@ -87,6 +89,7 @@ impl Commands {
             requests: requests::Parser::default(),
             replies: replies::Parser::default(),
             mode: Replies::On,
+            has_begun: false,
             is_lost: false,
             is_subscribed: false,
             running: None,
@@ -117,6 +120,20 @@ impl Protocol for Commands {
 
     fn is_lost(&self) -> bool {
         self.is_lost
+    }
+
+    fn may_miss(&self) -> bool {
+        self.is_lost
+            || self.has_begun
+                && self.pending.is_empty()
+                && self.queued.is_none()
+                && self.mode == Replies::On
+                && !self.is_subscribed
+                && self.requests.is_at_start()
+    }
+
+    fn is_start(&self, bytes: &[u8]) -> bool {
+        requests::is_start(bytes)
     }
 
     fn receive(&mut self, bytes: &[u8]) {
@@ -201,6 +218,7 @@ impl Commands {
         if self.pending.len() + queued == MAX_PENDING {
             return self.lose_track();
         }
+        self.has_begun |= !command.begins_session();
         let is_silent = self.follow_mode(command, request);
         if command.effect == Effect::Stream {
             self.mode = Replies::Stream;
@@ -302,12 +320,13 @@ impl Commands {
             }
             return;
         }
-        if let Some(queued) = &mut self.queued
-            && reply.line == "QUEUED"
-        {
+        if reply.line == "QUEUED" {
             statement.discard();
-            self.stored += pending.request.size();
-            queued.push(pending);
+            // Otherwise its MULTI was not read, and nobody knows whether it will be executed.
+            if let Some(queued) = &mut self.queued {
+                self.stored += pending.request.size();
+                queued.push(pending);
+            }
             return;
         }
         if pending.command.effect == Effect::Exec {

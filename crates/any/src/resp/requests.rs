@@ -29,6 +29,12 @@ enum State {
 #[derive(Debug, PartialEq, Eq)]
 pub struct NotRequests;
 
+/// Whether these bytes begin with a complete request that is an array: a line may be the part of a value.
+pub fn is_start(bytes: &[u8]) -> bool {
+    let (mut parser, mut count) = (Parser::default(), 0);
+    bytes.first() == Some(&b'*') && parser.read(bytes, |_| count += 1).is_ok() && count != 0
+}
+
 /// Reads requests from parts of any size.
 #[derive(Debug, Default)]
 pub struct Parser {
@@ -78,6 +84,11 @@ impl Parser {
             part = &part[1..];
         }
         Ok(())
+    }
+
+    /// Whether the next byte begins a request.
+    pub fn is_at_start(&self) -> bool {
+        self.state == State::Start
     }
 
     fn begin_number(&mut self, state: State) {

@@ -22,6 +22,7 @@ mod server;
 mod servers;
 #[path = "../support/mod.rs"]
 mod support;
+mod switching;
 mod tls;
 mod tools;
 
@@ -52,6 +53,13 @@ fn rows(directory: &Directory, target: &[&str], sql: &str) -> Vec<Json> {
     assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
     let rows: Json = serde_json::from_str(&finished.stdout).expect("JSON");
     rows.as_array().expect("rows").clone()
+}
+
+/// Runs a statement without rows.
+fn execute(directory: &Directory, target: &[&str], sql: &str) {
+    let mut command = directory.tare(["sql", "-e", sql]);
+    let finished = finish(command.args(target));
+    assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
 }
 
 /// The only value of a row, a number.

@@ -21,7 +21,7 @@ pub fn statistics(stream: &mut UnixStream) -> BTreeMap<String, u64> {
 }
 
 /// Sends these bytes. Returns what comes, up to this end.
-fn call(stream: &mut UnixStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
+pub fn call(stream: &mut UnixStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
     stream.write_all(bytes).expect("written");
     let (mut all, mut part) = (Vec::new(), [0; 4096]);
     while !all.ends_with(end) {
@@ -119,7 +119,7 @@ fn lines() -> Vec<Vec<u8>> {
     lines.into_iter().map(String::into_bytes).collect()
 }
 
-fn packet(code: u8, key: &str, extras: &[u8], value: &str, number: u32) -> Vec<u8> {
+pub fn packet(code: u8, key: &str, extras: &[u8], value: &str, number: u32) -> Vec<u8> {
     let body = [extras, key.as_bytes(), value.as_bytes()].concat();
     let mut bytes = vec![0x80, code];
     bytes.extend((key.len() as u16).to_be_bytes());
@@ -258,7 +258,7 @@ fn expected(server: &Server) -> BTreeMap<&'static str, u64> {
     all
 }
 
-fn connect(server: &Server) -> UnixStream {
+pub fn connect(server: &Server) -> UnixStream {
     let stream = server.stream();
     stream
         .set_read_timeout(Some(Duration::from_secs(60)))

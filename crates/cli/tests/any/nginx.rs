@@ -9,7 +9,7 @@ use std::thread;
 use serde_json::Value as Json;
 
 use super::support::{Directory, Process, finish, signal, wait_for};
-use super::{library, number, rows, statements, tls};
+use super::{execute, library, number, rows, statements, tls};
 
 const CONFIGURATION: &str = r#"
 daemon off;
@@ -59,7 +59,7 @@ http {
 }
 "#;
 
-struct Nginx {
+pub struct Nginx {
     directory: Directory,
     run: Process,
     /// The first process.
@@ -68,7 +68,7 @@ struct Nginx {
 }
 
 impl Nginx {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let directory = Directory::new("nginx");
         let path = directory.path();
         tls::create_certificate(path);
@@ -120,22 +120,31 @@ impl Nginx {
         Client(BufReader::new(stream))
     }
 
-    fn connect(&self) -> Client {
+    pub fn connect(&self) -> Client {
         self.connect_to("socket")
     }
 
-    fn connect_tls(&self, options: &[&str]) -> Client {
+    pub fn connect_tls(&self, options: &[&str]) -> Client {
         Client(BufReader::new(
             tls::connect(self.port, options).expect("connected"),
         ))
     }
 
-    fn rows(&self, sql: &str) -> Vec<Json> {
+    pub fn rows(&self, sql: &str) -> Vec<Json> {
         rows(&self.directory, &["--pid", &self.pid.to_string()], sql)
     }
 
+    pub fn number(&self, sql: &str) -> u64 {
+        number(&self.rows(sql)[0])
+    }
+
+    /// Runs a statement without rows.
+    pub fn execute(&self, sql: &str) {
+        execute(&self.directory, &["--pid", &self.pid.to_string()], sql);
+    }
+
     /// Requests by method.
-    fn counted(&self) -> BTreeMap<String, u64> {
+    pub fn counted(&self) -> BTreeMap<String, u64> {
         statements(&self.rows(
             "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS name, COUNT_STAR AS n \
              FROM performance_schema.events_statements_summary_global_by_event_name \
@@ -216,16 +225,16 @@ impl Drop for Nginx {
     }
 }
 
-struct Client(BufReader<UnixStream>);
+pub struct Client(BufReader<UnixStream>);
 
 impl Client {
-    fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         // The server may have closed the connection.
         let _ = self.0.get_mut().write_all(bytes.as_ref());
     }
 
     /// The next response: its status, and its body. `None`: the connection has ended.
-    fn read(&mut self, has_body: bool) -> Option<(u16, Vec<u8>)> {
+    pub fn read(&mut self, has_body: bool) -> Option<(u16, Vec<u8>)> {
         let line = |from: &mut BufReader<UnixStream>| {
             let mut line = String::new();
             from.read_line(&mut line)
@@ -268,7 +277,7 @@ impl Client {
         Some((status, body))
     }
 
-    fn call(&mut self, request: &str) -> u16 {
+    pub fn call(&mut self, request: &str) -> u16 {
         self.send(request);
         self.read(!request.starts_with("HEAD"))
             .map_or(0, |(status, _)| status)
@@ -280,7 +289,7 @@ impl Client {
     }
 }
 
-fn get(path: &str) -> String {
+pub fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: example\r\n\r\n")
 }
 

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value as Json;
 
 use super::support::{Directory, Process, finish, signal, wait_for};
-use super::{library, number, rows, tls};
+use super::{execute, library, number, rows, tls};
 
 /// It does not run as root: nobody's ids.
 pub const USER: u32 = 65_534;
@@ -196,6 +196,11 @@ impl Postgres {
     /// Rows of `tare sql`.
     pub fn rows(&self, sql: &str) -> Vec<Json> {
         rows(&self.directory, &["--segment", "segment"], sql)
+    }
+
+    /// Runs a statement without rows by `tare sql`.
+    pub fn execute(&self, sql: &str) {
+        execute(&self.directory, &["--segment", "segment"], sql);
     }
 
     fn wal_writes(&self) -> u64 {

@@ -8,8 +8,8 @@ use std::process::Stdio;
 use serde_json::Value as Json;
 
 use super::client::Client;
-use super::support::{Directory, Process, finish, wait_for};
-use super::{STATEMENTS, library, number, rows, statements, tls};
+use super::support::{Directory, Process, wait_for};
+use super::{STATEMENTS, execute, library, number, rows, statements, tls};
 
 /// A server under `tare run`, on the Unix socket `socket` in its directory, or with TLS on a port.
 pub struct Server {
@@ -151,9 +151,7 @@ impl Server {
 
     /// Runs a statement without rows, by `tare sql`.
     pub fn execute(&self, sql: &str) {
-        let mut command = self.directory.tare(["sql", "-e", sql, "--pid"]);
-        let finished = finish(command.arg(self.pid.to_string()));
-        assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
+        execute(&self.directory, &["--pid", &self.pid.to_string()], sql);
     }
 
     pub fn statements(&self) -> BTreeMap<String, u64> {

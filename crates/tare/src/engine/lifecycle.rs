@@ -10,7 +10,7 @@ use super::fill::consumers;
 use super::local::Local;
 use super::running::{ENGINE, NOW};
 use super::state::Engine;
-use super::{clock, hot, running, settings};
+use super::{clock, hot, periods, running, settings};
 use crate::config::{Config, StartError};
 use crate::payload::IS_COMPILED_IN;
 
@@ -221,7 +221,8 @@ fn install_fork_handler() {
                 engine.begin_in_child(generation);
                 hot::forget_in_child();
                 running::forget_pending();
-                return running::record(generation);
+                running::record(generation);
+                return periods::forget_in_child();
             }
             engine.view.header().pid.store(pid, Ordering::Relaxed);
             hot::renumber_in_child(u64::from(pid));

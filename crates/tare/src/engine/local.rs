@@ -3,7 +3,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use tare_layout::activity;
 use tare_layout::bank::{Bank, awake_line_of};
@@ -88,6 +88,8 @@ pub(crate) struct Local {
     pub bank_number: Cell<usize>,
     /// The version of the settings, see [`Control::version`](tare_layout::control::Control::version).
     pub(super) settings: *const AtomicU64,
+    /// The number of changes of settings.
+    pub(super) changes: *const AtomicU32,
     /// The version when an edge was last read. It has changed: points between may have been off, so that
     /// the thread's edge is not where its next event begins.
     pub(super) edge_version: Cell<u64>,
@@ -198,6 +200,13 @@ impl Local {
     /// The weight in a key; `None` if it is not of this thread and engine.
     pub fn weight_of(&self, key: u64) -> Option<u16> {
         (key & !0xffff_0000 == self.key).then_some((key >> 16) as u16)
+    }
+
+    /// The number of changes of settings.
+    #[inline(always)]
+    pub fn changes(&self) -> u32 {
+        // SAFETY: in the segment that `engine` keeps mapped.
+        unsafe { (*self.changes).load(Ordering::Relaxed) }
     }
 
     /// The class's number; registers it if necessary.

@@ -50,6 +50,7 @@ mod open_stage;
 mod own_thread;
 mod pace;
 mod pending;
+pub mod periods;
 mod processes;
 mod random;
 mod reclaim;

@@ -8,7 +8,7 @@
 //! for it.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tare_layout::Kind;
 use tare_layout::control::{GLOBAL, MAX_EXACT_WINDOW_NS, THREAD, host};
@@ -18,7 +18,7 @@ use super::running::{self, NOW, engine};
 use super::state::{Engine, lock};
 use super::system::{self, sleep, wake};
 use super::windows::{Rates, Windows};
-use super::{clock, hot, own_thread};
+use super::{clock, hot, own_thread, periods};
 use crate::payload::IS_COMPILED_IN;
 
 /// Kinds of which at least one instrument is counted, and whether the state of threads is recorded.
@@ -47,6 +47,22 @@ impl Active {
             | Self::of(Kind::Error).0
             | Self::of(Kind::Thread).0),
     );
+
+    /// As bits.
+    pub(super) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Of bits.
+    pub(super) const fn of_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// Whether nothing is active.
+    #[inline(always)]
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
 
     /// A kind.
     pub const fn of(kind: Kind) -> Self {
@@ -157,32 +173,20 @@ pub(crate) fn watch_for_windows() {
     watch_settings();
 }
 
-/// Applies the level `active`, or its end, in a child of fork, which has no thread that follows settings. For
-/// hosts that call it now and then, best before a thread waits.
-#[inline]
-pub fn follow_level_in_child() {
-    let Some(local) = hot::local() else { return };
-    let engine = &local.engine;
-    let is_running = NOW.generation.load(Ordering::Relaxed) == engine.generation();
-    if is_running
-        && engine.is_child()
-        && engine.view.control().is_active() != super::active::is_on()
-    {
-        apply_level(engine);
-    }
+/// Until the result is dropped, no other thread follows a change.
+pub(super) fn lock_following() -> MutexGuard<'static, ()> {
+    lock(&FOLLOWING)
 }
 
-#[cold]
-fn apply_level(engine: &Engine) {
-    let generation = engine.generation();
-    let (waits, counted) = match engine.view.control().is_active() {
-        true => (hot::ACTIVE, 0),
-        false => (generation, generation),
-    };
-    NOW.waits.store(waits, Ordering::Relaxed);
-    for word in [&NOW.objects, &NOW.transactions, &NOW.memory] {
-        word.store(counted, Ordering::Relaxed);
+/// Disables the points of kinds that are not active, unless this process has a thread for that. Returns the
+/// active kinds. The caller has [`lock_following`].
+pub(super) fn apply_without_thread(engine: &Engine) -> Active {
+    let active = active(engine);
+    let has_thread = !engine.is_child() && is_watched(engine);
+    if !has_thread && NOW.generation.load(Ordering::Relaxed) == engine.generation() {
+        store_generations(engine, active, active);
     }
+    active
 }
 
 /// The engine has stopped: wakes those who wait for its changes.
@@ -201,6 +205,7 @@ pub(super) fn stopped(engine: &Engine) {
 
 /// A class was registered.
 pub(super) fn registered(engine: &Engine, kind: Kind) {
+    periods::registered(engine, kind);
     let is_news = REPORTED.load(Ordering::Relaxed) & Active::of(kind).0 == 0;
     if is_news && !FOLLOWER.load(Ordering::Acquire).is_null() {
         report_active(engine);
@@ -263,10 +268,17 @@ fn apply(engine: &Engine, active: Active) {
 
 /// Disables the points of kinds that are not active, or not observed.
 fn set_generations(engine: &Engine, active: Active, observed: Active) {
-    let is_watched = engine.view.control().host.load(Ordering::Relaxed) & host::FOLLOWS != 0;
-    if !is_watched || NOW.generation.load(Ordering::Relaxed) != engine.generation() {
-        return;
+    if is_watched(engine) && NOW.generation.load(Ordering::Relaxed) == engine.generation() {
+        store_generations(engine, active, observed);
     }
+}
+
+/// Whether a thread follows changes.
+fn is_watched(engine: &Engine) -> bool {
+    engine.view.control().host.load(Ordering::Relaxed) & host::FOLLOWS != 0
+}
+
+fn store_generations(engine: &Engine, active: Active, observed: Active) {
     let store = |word: &AtomicU32, is_on: bool| {
         let generation = if is_on { engine.generation() } else { 0 };
         word.store(generation, Ordering::Relaxed);

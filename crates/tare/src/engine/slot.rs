@@ -141,6 +141,7 @@ impl Local {
             metric_row: view.metric_row(number).as_ptr(),
             bank_number: Cell::new(no_bank::NUMBER),
             settings: &view.control().version,
+            changes: &view.control().changes,
             edge_version: Cell::new(0),
             settings_from: Cell::new(0),
             resumes: Cell::new(0),

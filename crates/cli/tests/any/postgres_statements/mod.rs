@@ -8,7 +8,7 @@
 //! | texts | texts, users, databases and transactions |
 //! | hostile | bytes that are no messages |
 
-mod client;
+pub mod client;
 mod extended;
 mod hostile;
 mod texts;
