@@ -8,7 +8,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use tare_mysql::interrupt;
+use tare_mysql::{interrupt, keyword};
 
 use super::tokens::COMPOSITE_UNITS;
 
@@ -62,7 +62,14 @@ impl Dialect for Grammar {
 
     /// A word that MySQL reserves is no alias: `SELECT 1 ON DUPLICATE KEY UPDATE`.
     fn is_column_alias(&self, kw: &Keyword, parser: &mut Parser) -> bool {
-        *kw != Keyword::ON && BASE.is_column_alias(kw, parser)
+        !is_reserved(*kw) && BASE.is_column_alias(kw, parser)
+    }
+
+    fn is_select_item_alias(&self, explicit: bool, kw: &Keyword, parser: &mut Parser) -> bool {
+        match explicit {
+            true => !is_reserved(*kw),
+            false => self.is_column_alias(kw, parser),
+        }
     }
 
     fn parse_statement(
@@ -148,6 +155,11 @@ impl Dialect for Grammar {
             _ => None,
         }
     }
+}
+
+/// Whether MySQL reserves a word.
+fn is_reserved(kw: Keyword) -> bool {
+    kw != Keyword::NoKeyword && keyword::is_reserved(&format!("{kw:?}"))
 }
 
 /// Checks whether the statement may continue. Returns a parser's error, because the parser accepts no other.

@@ -212,7 +212,10 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_xor", 2, 2, |ctx| {
         opt(int(ctx, 0).zip(int(ctx, 1)).map(|(a, b)| a ^ b))
     }),
-    helper("tare_real", 1, 1, |ctx| opt(real(ctx, 0))),
+    helper("tare_real", 1, 1, |ctx| {
+        warn_of_text(ctx);
+        opt(real(ctx, 0))
+    }),
     helper("tare_float", 1, 1, |ctx| match real(ctx, 0) {
         Some(x) if x.abs() > f64::from(f32::MAX) => {
             Err(raise(SqlError::new(1690, "FLOAT value is out of range")))
@@ -221,6 +224,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
     // A number as it is, a text's as far as it goes.
     helper("tare_number", 1, 1, |ctx| {
+        warn_of_text(ctx);
         Ok(match ctx.get_raw(0) {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(n) => Value::Integer(n),
@@ -235,6 +239,16 @@ pub(crate) static HELPERS: &[Helper] = &[
         })
     }),
 ];
+
+/// Warns of a text that is read as a number and is none. MySQL reads a blank one as 0.
+fn warn_of_text(ctx: &Call<'_>) {
+    if let ValueRef::Text(text) = ctx.get_raw(0)
+        && !text.trim_ascii().is_empty()
+        && !Number::of(text).is_all()
+    {
+        ctx.session.truncated("DOUBLE", text);
+    }
+}
 
 /// CONV: a number's digits in another base.
 fn conv(digits: &str, from: i64, to: i64) -> Option<String> {

@@ -10,6 +10,7 @@ pub mod date;
 pub mod decimal;
 pub mod error;
 pub mod interrupt;
+pub mod keyword;
 pub mod memory;
 pub mod metadata_lock;
 pub mod number;

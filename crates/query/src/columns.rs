@@ -63,6 +63,7 @@ pub fn describe(
                     table: table.to_owned(),
                     org_table: table.to_owned(),
                     org_name: column.to_owned(),
+                    derived: false,
                     sorted: None,
                 });
                 (origin, declared.unwrap_or_else(&mut guess))

@@ -11,6 +11,7 @@ use tare_mysql::table::{CheckDef, ColumnDef, ForeignKeyDef, IndexDef, TableDef, 
 use tare_mysql::types::{base_type, is_text};
 
 use super::options;
+use super::print::print;
 use super::types::type_text;
 use crate::depth;
 use crate::function::name_of;
@@ -43,12 +44,12 @@ const TYPES_BY_NAME: &[&str] = &[
     "YEAR",
 ];
 
-fn index_column(column: &IndexColumn) -> String {
+fn index_column(column: &IndexColumn) -> Result<String> {
     match &column.column.expr {
-        Expr::Identifier(ident) => ident.value.clone(),
+        Expr::Identifier(ident) => Ok(ident.value.clone()),
         // This is a prefix: `name(10)`. SQLite indexes the complete value, which finds the same rows.
-        Expr::Function(f) => last_name(&f.name),
-        other => other.to_string(),
+        Expr::Function(f) => Ok(last_name(&f.name)),
+        _ => Err(Error::unsupported("functional key parts")),
     }
 }
 
@@ -143,7 +144,9 @@ impl FromSql for TableDef {
                     }
                     self.indexes.insert(0, index("PRIMARY", true));
                 }
-                ColumnOption::Unique(_) => self.indexes.push(index(&column.name.value, true)),
+                ColumnOption::Unique(_) => {
+                    self.add_index(None, true, vec![column.name.value.clone()]);
+                }
                 ColumnOption::Comment(text) => c.comment = text.clone(),
                 ColumnOption::OnUpdate(_) => c.on_update_now = true,
                 ColumnOption::Collation(name) => {
@@ -189,7 +192,8 @@ impl FromSql for TableDef {
     }
 
     fn add_constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
-        let columns = |list: &[IndexColumn]| list.iter().map(index_column).collect::<Vec<_>>();
+        let columns =
+            |list: &[IndexColumn]| list.iter().map(index_column).collect::<Result<Vec<_>>>();
         match constraint {
             TableConstraint::PrimaryKey(key) => {
                 if self.indexes.iter().any(|i| i.name == "PRIMARY") {
@@ -198,19 +202,19 @@ impl FromSql for TableDef {
                 let index = IndexDef {
                     name: "PRIMARY".into(),
                     unique: true,
-                    columns: columns(&key.columns),
+                    columns: columns(&key.columns)?,
                 };
                 self.indexes.insert(0, index);
             }
             TableConstraint::Unique(key) => {
                 let name = key.index_name.as_ref().or(key.name.as_ref());
-                self.add_index(name.map(|n| n.value.clone()), true, columns(&key.columns));
+                self.add_index(name.map(|n| n.value.clone()), true, columns(&key.columns)?);
             }
             TableConstraint::Index(key) => {
                 self.add_index(
                     key.name.as_ref().map(|n| n.value.clone()),
                     false,
-                    columns(&key.columns),
+                    columns(&key.columns)?,
                 );
             }
             TableConstraint::ForeignKey(key) => {
@@ -254,10 +258,9 @@ impl FromSql for TableDef {
 
 /// The condition of a CHECK, without parentheses around all of it.
 fn check_text(expr: &Expr) -> String {
-    match expr {
-        Expr::Nested(inner) => check_text(inner),
-        condition => condition.to_string(),
-    }
+    let text = print(expr);
+    let inside = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
+    inside.map_or_else(|| text.clone(), str::to_owned)
 }
 
 fn check_def(check: &CheckConstraint, name: Option<&Ident>) -> CheckDef {
@@ -333,7 +336,7 @@ pub fn default_text(expr: &Expr, column_type: &str) -> String {
         Expr::Function(f) if NOW_FUNCTIONS.contains(&name_of(f).as_str()) => {
             "CURRENT_TIMESTAMP".into()
         }
-        other => format!("({other})"),
+        other => format!("({})", print(other)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod define;
 mod options;
+mod print;
 mod types;
 
 pub use self::define::{FromSql, default_text, definition, view_columns};

@@ -18,7 +18,10 @@ use sqlparser::ast::{
     SetOperator, SetQuantifier, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
 };
 
+use tare_mysql::error::SqlError;
+
 use super::Rewriter;
+use crate::error::Result;
 use crate::name::{ident, last_name};
 use crate::node::{self, query};
 
@@ -27,18 +30,20 @@ const DEPTH_COLUMN: &str = "tare depth";
 
 impl Rewriter<'_> {
     /// Limits the recursive queries of a WITH, after the query is rewritten.
-    pub(super) fn limit_recursion(&mut self, query: &mut Query) {
+    pub(super) fn limit_recursion(&mut self, query: &mut Query) -> Result<()> {
         let Some(with) = query.with.as_mut().filter(|with| with.recursive) else {
-            return;
+            return Ok(());
         };
         let mut limited = Vec::with_capacity(with.cte_tables.len());
         for mut cte in std::mem::take(&mut with.cte_tables) {
+            check_union(&cte)?;
             let columns = self.columns_of(&cte);
             let outside = columns.and_then(|columns| limit(&mut cte, columns));
             limited.push(cte);
             limited.extend(outside);
         }
         with.cte_tables = limited;
+        Ok(())
     }
 
     /// The names of its columns.
@@ -49,6 +54,19 @@ impl Rewriter<'_> {
         }
         let resolved = self.names.ctes.get(&cte.alias.name.value.to_lowercase())?;
         Some(resolved.iter().map(|column| ident(&column.name)).collect())
+    }
+}
+
+/// 3573: a query that reads itself has rows that it begins with, and others.
+fn check_union(cte: &Cte) -> Result<()> {
+    let name = &cte.alias.name.value;
+    match cte.query.body.as_ref() {
+        SetExpr::Select(select) if reads(&select.from, name) => {
+            let message =
+                format!("Recursive Common Table Expression '{name}' should contain a UNION");
+            Err(SqlError::new(3573, message).into())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -58,20 +58,20 @@ fn require_one_row(query: Query) -> Query {
 
 /// Whether a query of one column may return several rows, judged by its text.
 fn may_give_more(schema: &dyn Schema, query: &Query) -> bool {
-    let SetExpr::Select(select) = query.body.as_ref() else {
-        return false;
-    };
-    let [SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }] =
-        select.projection.as_slice()
-    else {
-        return false;
-    };
     let limited = match &query.limit_clause {
         Some(LimitClause::LimitOffset {
             limit: Some(limit), ..
         }) => is_one(limit),
         Some(LimitClause::OffsetCommaLimit { limit, .. }) => is_one(limit),
         _ => false,
+    };
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return !limited && matches!(query.body.as_ref(), SetExpr::SetOperation { .. });
+    };
+    let [SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }] =
+        select.projection.as_slice()
+    else {
+        return false;
     };
     let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
     !select.from.is_empty() && !limited && (grouped || !aggregates(schema, value))

@@ -111,7 +111,9 @@ impl VisitorMut for Rewriter<'_> {
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.names.types.forget();
-        self.limit_recursion(query);
+        if let Err(error) = self.limit_recursion(query) {
+            return ControlFlow::Break(error);
+        }
         self.names.scopes.pop();
         if let Some(Some(outer)) = self.outer.pop() {
             (self.names.ctes, self.ctes) = outer;
@@ -159,6 +161,9 @@ impl VisitorMut for Rewriter<'_> {
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
         if let TableFactor::Derived { alias: None, .. } = factor {
             return ControlFlow::Break(Error::NoAlias);
+        }
+        if let TableFactor::Derived { lateral: true, .. } = factor {
+            return ControlFlow::Break(Error::unsupported("LATERAL"));
         }
         if let TableFactor::Derived { .. } = factor {
             self.set_before.push(self.variables_set);
@@ -210,6 +215,7 @@ impl VisitorMut for Rewriter<'_> {
             // used. MySQL fills the table before it reads the first row.
             query::materialize(subquery);
         }
+        name_derived_columns(factor);
         match self.expand(factor) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -230,6 +236,26 @@ impl VisitorMut for Rewriter<'_> {
         self.leave_subquery(expr);
         exact.wrap(expr);
         ControlFlow::Continue(())
+    }
+}
+
+/// Names the columns of a derived table within it: `(query) AS t (a, b)`, which SQLite does not have.
+fn name_derived_columns(factor: &mut TableFactor) {
+    if let TableFactor::Derived {
+        subquery,
+        alias: Some(alias),
+        ..
+    } = factor
+        && !alias.columns.is_empty()
+    {
+        let columns = std::mem::take(&mut alias.columns);
+        let columns = columns.into_iter().map(|column| column.name).collect();
+        let name = ident("tare columns");
+        let rows = query::table(ObjectName::from(name.clone()));
+        let all = query::select_from(vec![query::all()], rows);
+        let named = query::query(all);
+        let inner = std::mem::replace(subquery.as_mut(), named);
+        subquery.with = Some(query::with(query::table_alias(name, columns), inner));
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Origin {
     pub org_table: String,
     /// The column's name in the table.
     pub org_name: String,
+    /// Whether it is a column of a derived table, or of a temporary one.
+    pub derived: bool,
     /// Its definition in a temporary table, if it is of a view over several tables.
     pub sorted: Option<Definition>,
 }
@@ -93,6 +95,7 @@ impl Column {
             table: origin.table.clone(),
             org_table: sorted.org_table.to_owned(),
             org_name,
+            derived: false,
             sorted: None,
         }));
         true
@@ -102,17 +105,28 @@ impl Column {
     fn materialized(mut self) -> Self {
         self.wire = self.temporary_type();
         self.temporary = None;
+        let stored = |origin: &Origin| Origin {
+            derived: true,
+            ..origin.clone()
+        };
+        self.origin = self.origin.as_deref().map(|o| Arc::new(stored(o)));
         self
     }
 
     /// The same column of a derived table.
     fn derived(mut self, alias: &str) -> Self {
         let origin = self.origin.as_deref().filter(|o| !o.schema.is_empty());
+        // A table that becomes one of the statement around it has the name that it had within.
+        let org_table = origin.map(|o| match o.derived {
+            true => o.org_table.clone(),
+            false => o.table.clone(),
+        });
         self.origin = Some(Arc::new(Origin {
             schema: origin.map(|o| o.schema.clone()).unwrap_or_default(),
             table: alias.to_owned(),
-            org_table: origin.map(|o| o.org_table.clone()).unwrap_or_default(),
+            org_table: org_table.unwrap_or_default(),
             org_name: self.name.clone(),
+            derived: true,
             sorted: None,
         }));
         self
@@ -218,6 +232,7 @@ impl<'a> Names<'a> {
                 table: org_table.to_owned(),
                 org_table: org_table.to_owned(),
                 org_name: name.to_owned(),
+                derived: false,
                 sorted: None,
             }))
         };
@@ -235,6 +250,7 @@ impl<'a> Names<'a> {
                     table: c.definition.table.to_owned(),
                     org_table: c.definition.org_table.to_owned(),
                     org_name: c.definition.org_name.unwrap_or(c.name).to_owned(),
+                    derived: false,
                     sorted: c.sorted,
                 })),
                 def: definition(ColumnDef {

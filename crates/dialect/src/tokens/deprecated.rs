@@ -2,7 +2,7 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::place::{in_cast, is};
+use super::place::{TokenContext, in_cast, is, is_after_text_type};
 use crate::deprecation::Deprecated;
 use crate::mode::Mode;
 
@@ -39,6 +39,38 @@ const UTF8: Deprecated = Deprecated {
     message: "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.",
 };
 
+const BINARY_ATTRIBUTE: Deprecated = Deprecated {
+    code: 1287,
+    message: "'BINARY as attribute of a type' is deprecated and will be removed in a future release. Please use a CHARACTER SET clause with _bin collation instead",
+};
+const DISPLAY_WIDTH: Deprecated = Deprecated {
+    code: 1681,
+    message: "Integer display width is deprecated and will be removed in a future release.",
+};
+const UNSIGNED: Deprecated = Deprecated {
+    code: 1681,
+    message: "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.",
+};
+
+const INTEGERS: [&str; 6] = [
+    "BIGINT",
+    "INT",
+    "INTEGER",
+    "MEDIUMINT",
+    "SMALLINT",
+    "TINYINT",
+];
+const INEXACT: [&str; 8] = [
+    "DEC",
+    "DECIMAL",
+    "DOUBLE",
+    "FIXED",
+    "FLOAT",
+    "NUMERIC",
+    "PRECISION",
+    "REAL",
+];
+
 /// Words behind which an expression begins.
 const BEFORE_EXPRESSION: [&str; 21] = [
     "ALL", "AND", "BETWEEN", "BY", "CASE", "DISTINCT", "DIV", "DO", "ELSE", "HAVING", "LIKE",
@@ -47,9 +79,37 @@ const BEFORE_EXPRESSION: [&str; 21] = [
 
 /// The deprecated syntax of a statement, in its order.
 pub(super) fn deprecated(tokens: &[TokenWithSpan], mode: Mode) -> Vec<&'static Deprecated> {
-    (0..tokens.len())
-        .filter_map(|i| at(tokens, i, mode))
-        .collect()
+    let mut context = TokenContext::new(tokens);
+    let of = |i| {
+        context.go_to(tokens, i);
+        let in_columns =
+            context.in_columns() || tokens.first().is_some_and(|t| is(&t.token, "ALTER"));
+        let of_column = in_columns.then(|| of_column(tokens, i)).flatten();
+        of_column.or_else(|| at(tokens, i, mode))
+    };
+    (0..tokens.len()).filter_map(of).collect()
+}
+
+/// That of a column's definition.
+fn of_column(tokens: &[TokenWithSpan], i: usize) -> Option<&'static Deprecated> {
+    let one_of = |token: &Token, words: &[&str]| words.iter().any(|word| is(token, word));
+    let token = &tokens[i].token;
+    let number = tokens.get(i + 2).map(|t| &t.token);
+    if one_of(token, &INTEGERS) && matches!(number, Some(Token::Number(..))) {
+        return Some(&DISPLAY_WIDTH);
+    }
+    if is(token, "BINARY") && is_after_text_type(tokens, i) {
+        return Some(&BINARY_ATTRIBUTE);
+    }
+    // The type is before its digits.
+    let mut before = i.checked_sub(1)?;
+    if tokens[before].token == Token::RParen {
+        let open = tokens[..before]
+            .iter()
+            .rposition(|t| t.token == Token::LParen)?;
+        before = open.checked_sub(1)?;
+    }
+    (is(token, "UNSIGNED") && one_of(&tokens[before].token, &INEXACT)).then_some(&UNSIGNED)
 }
 
 fn at(tokens: &[TokenWithSpan], i: usize, mode: Mode) -> Option<&'static Deprecated> {

@@ -79,7 +79,11 @@ impl ColumnDef {
         Some(match inside {
             _ if self.is_now() => self.now_text(),
             Some(inside) => inside.replace("''", "'").replace("\\\\", "\\"),
-            None => default.to_owned(),
+            // An expression is in parentheses.
+            None => match default.strip_prefix('(').and_then(|d| d.strip_suffix(')')) {
+                Some(inside) => inside.to_owned(),
+                None => default.to_owned(),
+            },
         })
     }
 }

@@ -152,6 +152,34 @@ impl TableDef {
         Ok(())
     }
 
+    /// Takes out the index that a foreign key got for itself, if the last index has the same columns: MySQL
+    /// replaces the one by the other. Returns its name.
+    pub fn take_implied_index(&mut self) -> Option<String> {
+        let (last, others) = self.indexes.split_last()?;
+        let is_implied = |index: &&IndexDef| {
+            let mut keys = self.foreign_keys.iter();
+            let of_key = |key: &ForeignKeyDef| {
+                key.columns == index.columns
+                    && (key.name == index.name || key.columns.first() == Some(&index.name))
+            };
+            !index.unique && index.columns == last.columns && keys.any(of_key)
+        };
+        let name = others.iter().find(is_implied)?.name.clone();
+        self.indexes.retain(|index| index.name != name);
+        Some(name)
+    }
+
+    /// The indexes with the same columns as one before them that `old` does not have.
+    pub fn new_duplicate_indexes(&self, old: &Self) -> Vec<&str> {
+        let is_same = |a: &IndexDef, b: &IndexDef| a.unique == b.unique && a.columns == b.columns;
+        let is_old = |index: &IndexDef| old.indexes.iter().any(|i| i.name == index.name);
+        let all = self.indexes.iter().enumerate();
+        let new = all.filter(|(at, index)| {
+            !is_old(index) && self.indexes[..*at].iter().any(|i| is_same(i, index))
+        });
+        new.map(|(_, index)| index.name.as_str()).collect()
+    }
+
     /// Gives CHECK constraints without a name `t_chk_1` and so on.
     fn name_checks(&mut self) {
         let prefix = format!("{}_chk_", self.name);

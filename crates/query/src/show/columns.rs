@@ -99,7 +99,11 @@ pub fn columns(
             key,
             c.plain_default(),
             &c.extra(),
-            DEFAULT_COLLATION,
+            if c.binary {
+                "utf8mb4_bin"
+            } else {
+                DEFAULT_COLLATION
+            },
             &c.comment,
         );
     }

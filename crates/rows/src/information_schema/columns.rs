@@ -33,7 +33,10 @@ struct Row {
 
 impl Row {
     fn characters(&self) -> Option<u64> {
-        self.parts.characters()
+        // That of a document is not limited in characters.
+        self.parts
+            .characters()
+            .filter(|_| self.parts.base != "json")
     }
 
     fn bytes(&self) -> Option<u64> {
@@ -158,7 +161,10 @@ fn user_rows(database: &Database, table: &TableDef, rights: Rights, series: Seri
     };
     let row = |(i, column): (usize, &ColumnDef)| Row {
         schema: database.name.clone(),
-        collation: database.collation.clone(),
+        collation: match column.binary {
+            true => "utf8mb4_bin".into(),
+            false => database.collation.clone(),
+        },
         charset: database.charset.clone(),
         table: table.name.clone(),
         name: column.name.clone(),

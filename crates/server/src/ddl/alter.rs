@@ -2,9 +2,10 @@
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, MySQLColumnPosition, RenameTableNameKind,
+    TableConstraint,
 };
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::table::TableDef;
+use tare_mysql::table::{ForeignKeyDef, TableDef};
 use tare_mysql::types::{is_text, parts};
 
 use super::rebuild::{follow_columns, put_views_back, rebuild, take_views};
@@ -36,16 +37,39 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     })
 }
 
-pub fn add_last_index(session: &mut Session, name: &TableName, def: &TableDef) -> Result<()> {
+/// CREATE INDEX, of the last index of a definition.
+pub fn add_last_index(session: &mut Session, name: &TableName, def: &mut TableDef) -> Result<()> {
+    let implied = def.take_implied_index();
     let Some(index) = def.indexes.last() else {
         return Ok(());
     };
     def.check_indexes()?;
+    let old = table::require(&mut session.connections, name)?;
+    warn_of_duplicate_indexes(session, name, (def, &old));
     let sql = index.to_sqlite(&name.database, &name.table, &name.table);
     exclusive::run(session, &name.database, |connection| {
+        if let Some(implied) = &implied {
+            connection.batch(&drop_sql(name, implied))?;
+        }
         connection.batch(&sql)?;
         table::save_definition(connection, &name.database, def)
     })
+}
+
+/// Warns of new indexes that have the columns of others.
+fn warn_of_duplicate_indexes(
+    session: &Session,
+    name: &TableName,
+    (def, old): (&TableDef, &TableDef),
+) {
+    for index in def.new_duplicate_indexes(old) {
+        let message = format!(
+            "Duplicate index '{index}' defined on the table '{}.{}'. This is deprecated and will be disallowed in a \
+             future release.",
+            name.database, name.table
+        );
+        session.state.warnings.add("Warning", 1831, message);
+    }
 }
 
 /// ALTER TABLE. Returns the affected rows as MySQL counts them: those that it copies because a column
@@ -76,6 +100,7 @@ pub fn alter(
     def.settle();
     def.check_indexes()?;
     constraint::check_names(session.connections.own()?, &name.database, &old, &def)?;
+    warn_of_duplicate_indexes(session, name, (&def, &old));
     engine::warn_of_unknown(session, &def);
     default::settle(session, &mut def, Some(&old))?;
     let to = TableName {
@@ -91,6 +116,9 @@ pub fn alter(
         });
     }
     let strict = session.mode().strict;
+    let is_new = |key: &ForeignKeyDef| !old.foreign_keys.contains(key);
+    let adds_foreign_key =
+        foreign::has_checks(&session.state) && def.foreign_keys.iter().any(is_new);
     let checks_rows = def.foreign_keys != old.foreign_keys && foreign::has_checks(&session.state);
     exclusive::run(session, &name.database, |connection| {
         let views = take_views(connection, &name.database)?;
@@ -98,7 +126,12 @@ pub fn alter(
             foreign::rename_in_place(connection, name, &to)?;
             table::delete_definition(connection, name)?;
         }
-        let rows = rebuild(connection, strict, &to, (&def, &old), Some(&sources))?;
+        let rows = rebuild(connection, strict, &to, (&def, &old), Some(&sources));
+        let rows = rows.map_err(|error| match error.code {
+            // The copied rows have a NULL.
+            1048 => SqlError::new(1138, "Invalid use of NULL value"),
+            _ => error,
+        })?;
         if to != *name {
             foreign::redirect_foreign_keys(connection, name, &to)?;
         }
@@ -111,7 +144,8 @@ pub fn alter(
             let before = source.as_deref().and_then(|name| old.column(name));
             before.is_some_and(|before| copies_rows(&before.column_type, &column.column_type))
         });
-        let copies = retyped || constraint::copies_rows(&old, &def);
+        // Foreign keys are checked by a copy.
+        let copies = retyped || adds_foreign_key || constraint::copies_rows(&old, &def);
         Ok(if copies { rows } else { 0 })
     })
 }
@@ -150,6 +184,11 @@ fn copies_rows(from: &str, to: &str) -> bool {
     }
 }
 
+fn drop_sql(name: &TableName, index: &str) -> String {
+    let index = quote(&format!("{}.{index}", name.table));
+    format!("DROP INDEX {}.{index}", quote(&name.database))
+}
+
 /// DROP INDEX.
 pub fn drop_one_index(session: &mut Session, name: &TableName, index: &str) -> Result<()> {
     let mut def = table::require(&mut session.connections, name)?
@@ -157,11 +196,7 @@ pub fn drop_one_index(session: &mut Session, name: &TableName, index: &str) -> R
         .clone();
     drop_index(&mut def, index)?;
     exclusive::run(session, &name.database, |connection| {
-        connection.batch(&format!(
-            "DROP INDEX {}.{}",
-            quote(&name.database),
-            quote(&format!("{}.{index}", name.table))
-        ))?;
+        connection.batch(&drop_sql(name, index))?;
         table::save_definition(connection, &name.database, &def)
     })
 }
@@ -295,6 +330,12 @@ fn change_parsed(
         }
         Op::AddConstraint { constraint, .. } => {
             def.add_constraint(constraint)?;
+            if matches!(
+                constraint,
+                TableConstraint::Index(_) | TableConstraint::Unique(_)
+            ) {
+                def.take_implied_index();
+            }
             def.settle();
         }
         Op::DropPrimaryKey { .. } => drop_index(def, "PRIMARY")?,

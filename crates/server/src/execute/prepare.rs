@@ -9,6 +9,7 @@ use crate::registry::Registration;
 use crate::session::{Columns, Connections, Session, Tables, Transaction, Uses};
 use crate::status::Counter;
 use crate::transaction;
+use tare_dialect::admin::What;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::session::SessionFacts;
@@ -34,6 +35,9 @@ pub struct Run<'r> {
     /// The form of its answer.
     pub answer: Answer,
 }
+
+/// The message of 1295.
+const NOT_PREPARABLE: &str = "This command is not supported in the prepared statement protocol yet";
 
 /// The form of a statement's answer.
 #[derive(Debug, Clone, Copy)]
@@ -261,12 +265,17 @@ pub fn table_uses(
 }
 
 /// Error 1295: PREPARE, EXECUTE and DEALLOCATE cannot be prepared.
+///
+/// # Errors
+/// 1295.
 pub fn check_preparable(action: &Action) -> Result<()> {
     match action {
-        Action::Prepare(..) | Action::Execute(..) | Action::Deallocate(_) => Err(SqlError::new(
-            1295,
-            "This command is not supported in the prepared statement protocol yet",
-        )),
+        Action::Prepare(..) | Action::Execute(..) | Action::Deallocate(_) => {
+            Err(SqlError::new(1295, NOT_PREPARABLE))
+        }
+        Action::Show(show) if matches!(show.what, What::Warnings { .. }) => {
+            Err(SqlError::new(1295, NOT_PREPARABLE))
+        }
         _ => Ok(()),
     }
 }

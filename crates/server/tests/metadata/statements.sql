@@ -558,6 +558,12 @@ SELECT column_name, data_type, character_maximum_length, is_nullable = 'YES' AS 
 SELECT SUM(data_length) FROM information_schema.TABLES
 SELECT COUNT(*), table_type FROM information_schema.TABLES GROUP BY table_type
 SELECT DISTINCT table_schema FROM information_schema.TABLES
+SELECT x.id FROM (SELECT u.id FROM a u) x
+SELECT x.k FROM (SELECT u.id AS k FROM a u) x
+SELECT x.id FROM (SELECT DISTINCT u.id FROM a u) x
+SELECT y.id FROM (SELECT x.id FROM (SELECT u.id FROM a u) x) y
+WITH x AS (SELECT u.id FROM a u) SELECT z.id FROM x z
+SELECT x.p, x.q FROM (SELECT u.id, u.v FROM a u) AS x (p, q)
 SELECT t.* FROM (SELECT table_name, engine FROM information_schema.TABLES) AS t
 SELECT table_name FROM information_schema.tables WHERE table_schema = COALESCE(NULL, DATABASE()) AND table_type != 'VIEW' ORDER BY table_name
 SELECT table_name, view_definition FROM information_schema.views WHERE table_schema = DATABASE() ORDER BY table_name

@@ -3,7 +3,7 @@
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::support::{Running, exec, one};
+use super::support::{Running, errno, exec, one, rows};
 
 /// The words of a statement's OK packet, or its error; and its warnings.
 fn answer(conn: &mut Conn, sql: &str) -> String {
@@ -192,8 +192,8 @@ fn constraints_have_names_by_which_they_are_dropped() {
     assert_eq!(
         constraints(&mut conn, "t"),
         [
-            "CONSTRAINT `pos` CHECK ((a > 0))",
-            "CONSTRAINT `t_chk_1` CHECK ((a < 1000))"
+            "CONSTRAINT `pos` CHECK ((`a` > 0))",
+            "CONSTRAINT `t_chk_1` CHECK ((`a` < 1000))"
         ]
     );
     check(
@@ -261,19 +261,19 @@ fn constraints_have_names_by_which_they_are_dropped() {
     assert_eq!(
         constraints(&mut conn, "t"),
         [
-            "CONSTRAINT `p2` CHECK ((a > 2))",
-            "CONSTRAINT `t_chk_1` CHECK ((a < 60))"
+            "CONSTRAINT `p2` CHECK ((`a` > 2))",
+            "CONSTRAINT `t_chk_1` CHECK ((`a` < 60))"
         ]
     );
     assert_eq!(
         constraints(&mut conn, "t4"),
-        ["CONSTRAINT `t4_chk_1` CHECK ((a > 3)) /*!80016 NOT ENFORCED */"]
+        ["CONSTRAINT `t4_chk_1` CHECK ((`a` > 3)) /*!80016 NOT ENFORCED */"]
     );
     assert_eq!(
         constraints(&mut conn, "t5"),
         [
-            "CONSTRAINT `t5_chk_1` CHECK ((a > 2))",
-            "CONSTRAINT `t5_chk_2` CHECK ((a < 60))"
+            "CONSTRAINT `t5_chk_1` CHECK ((`a` > 2))",
+            "CONSTRAINT `t5_chk_2` CHECK ((`a` < 60))"
         ]
     );
     let enforced = "SELECT GROUP_CONCAT(CONSTRAINT_NAME, ' ', ENFORCED ORDER BY CONSTRAINT_NAME) \
@@ -305,7 +305,7 @@ fn generated_names_of_constraints_are_unique_in_a_database() {
     );
     assert_eq!(
         constraints(&mut conn, "t"),
-        ["CONSTRAINT `t_chk_1` CHECK ((a > 0))"]
+        ["CONSTRAINT `t_chk_1` CHECK ((`a` > 0))"]
     );
 }
 
@@ -388,4 +388,80 @@ fn defaults_may_be_bits() {
     exec(&mut conn, "INSERT INTO bits () VALUES ()");
     exec(&mut conn, "INSERT INTO bits (a, b) VALUES (DEFAULT, 9)");
     assert_eq!(one(&mut conn, "SELECT SUM(a) FROM bits"), "1");
+}
+
+/// What ORMs send when they synchronize a schema. The expected answers are MySQL 9.7.4's.
+#[test]
+fn schemas_are_synchronized() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for sql in [
+        "CREATE TABLE u (id INT PRIMARY KEY, name VARCHAR(10) NOT NULL UNIQUE, c CHAR(4) BINARY, j JSON)",
+        "CREATE TABLE p (id INT PRIMARY KEY, uid INT, FOREIGN KEY (uid) REFERENCES u(id))",
+        "CREATE TABLE e (id INT NOT NULL, d INT DEFAULT (1+2), s VARCHAR(20) DEFAULT (concat('a','b')), \
+         CHECK (id > 1 AND s <> 'x' OR NOT d IN (1, 2)), c INT DEFAULT (-5))",
+        "ALTER TABLE u CHANGE name name VARCHAR(20) NOT NULL UNIQUE",
+    ] {
+        exec(&mut conn, sql);
+    }
+    assert_eq!(
+        one(&mut conn, "SHOW WARNINGS"),
+        "Warning|1831|Duplicate index 'name_2' defined on the table 'test.u'. This is deprecated and will be \
+         disallowed in a future release."
+    );
+    // An index replaces the one that a foreign key got for itself.
+    exec(&mut conn, "CREATE INDEX ix ON p (uid)");
+    assert_eq!(conn.warnings(), 0);
+    for (query, answer) in [
+        (
+            "SELECT GROUP_CONCAT(INDEX_NAME ORDER BY INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_NAME = 'u'",
+            "name,name_2,PRIMARY",
+        ),
+        (
+            "SELECT GROUP_CONCAT(INDEX_NAME ORDER BY INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_NAME = 'p'",
+            "ix,PRIMARY",
+        ),
+        (
+            "SELECT GROUP_CONCAT(COLUMN_DEFAULT ORDER BY COLUMN_NAME) FROM information_schema.COLUMNS WHERE TABLE_NAME = 'e' \
+             AND COLUMN_NAME IN ('c', 'd')",
+            "-(5),(1 + 2)",
+        ),
+        (
+            "SELECT CHARACTER_MAXIMUM_LENGTH IS NULL FROM information_schema.COLUMNS WHERE TABLE_NAME = 'u' \
+             AND COLUMN_NAME = 'j'",
+            "1",
+        ),
+        (
+            "SELECT COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_NAME = 'u' AND COLUMN_NAME = 'c'",
+            "utf8mb4_bin",
+        ),
+    ] {
+        assert_eq!(one(&mut conn, query), answer, "{query}");
+    }
+    let create = rows(&mut conn, "SHOW CREATE TABLE e").remove(0).remove(1);
+    for line in [
+        "`d` int DEFAULT ((1 + 2))",
+        "`s` varchar(20) DEFAULT (concat('a','b'))",
+        "`c` int DEFAULT (-(5))",
+        "CHECK ((((`id` > 1) and (`s` <> 'x')) or (`d` not in (1,2))))",
+    ] {
+        assert!(create.contains(line), "{line}: {create}");
+    }
+    exec(&mut conn, "INSERT INTO e (id) VALUES (2)");
+    assert_eq!(
+        one(&mut conn, "SELECT CONCAT_WS(' ', d, s, c) FROM e"),
+        "3 ab -5"
+    );
+    for (sql, error) in [
+        ("INSERT INTO e () VALUES ()", 1364),
+        ("INSERT INTO e (id, d) VALUES (1, 2)", 3819),
+        ("CREATE INDEX fx ON p ((uid + 1))", 1235),
+    ] {
+        assert_eq!(errno(&mut conn, sql), error, "{sql}");
+    }
+    exec(&mut conn, "ALTER TABLE e ADD z INT");
+    assert_eq!(
+        errno(&mut conn, "ALTER TABLE e MODIFY z INT NOT NULL"),
+        1138
+    );
 }

@@ -512,3 +512,56 @@ fn pairs_and_conditions_are_mysqls() {
     let refused = "SELECT CASE CONCAT(RAND()) WHEN 1 THEN 1 WHEN 'a' THEN 2 END";
     assert_eq!(errno(&mut conn, refused), 1235);
 }
+
+/// Reserved words are no aliases, derived tables name their columns, and what is no row is refused. The expected
+/// answers are MySQL 9.7.4's, but for LATERAL.
+#[test]
+fn names_and_rows_are_mysqls() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9))",
+    );
+    exec(&mut conn, "INSERT INTO t VALUES (1, 'a'), (2, '2')");
+    for (sql, error) in [
+        ("SELECT 1 DESC", 1064),
+        ("SELECT 1 AS key", 1064),
+        ("SELECT id rank, v FROM t", 1064),
+        (
+            "WITH RECURSIVE r (n) AS (SELECT n + 1 FROM r WHERE n < 4) SELECT * FROM r",
+            3573,
+        ),
+        ("SELECT (SELECT 1 UNION SELECT 2)", 1242),
+        ("SELECT 1 = (SELECT id FROM t UNION ALL SELECT 5)", 1242),
+        ("SELECT * FROM t, LATERAL (SELECT t.id AS x) AS l", 1235),
+    ] {
+        assert_eq!(errno(&mut conn, sql), error, "{sql}");
+    }
+    for (sql, answer) in [
+        ("SELECT 1 value", "1"),
+        ("SELECT (SELECT 1 UNION SELECT 1)", "1"),
+        (
+            "SELECT SUM(x) FROM (SELECT id, v FROM t) AS d (x, y) WHERE y = 'A'",
+            "1",
+        ),
+        ("SELECT 1 IN (SELECT 1 UNION SELECT 2)", "1"),
+    ] {
+        assert_eq!(one(&mut conn, sql), answer, "{sql}");
+    }
+    // A text that is read as a number and is none is a warning for each.
+    for (sql, texts) in [
+        ("SELECT 'a' + 1, '1x' * 2, ' 3 ' + 1", &["a", "1x"][..]),
+        ("SELECT 'abc' = 0, '5a' > 3", &["abc", "5a"]),
+        ("SELECT id FROM t WHERE v = 2", &["a"]),
+    ] {
+        exec(&mut conn, sql);
+        let expected: Vec<String> = texts
+            .iter()
+            .map(|text| format!("Truncated incorrect DOUBLE value: '{text}'"))
+            .collect();
+        let warnings = rows(&mut conn, "SHOW WARNINGS");
+        let messages: Vec<&str> = warnings.iter().map(|row| row[2].as_str()).collect();
+        assert_eq!(messages, expected, "{sql}");
+    }
+}

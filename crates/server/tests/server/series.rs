@@ -251,7 +251,7 @@ fn constraints_and_attributes_are_listed() {
     exec(&mut conn, "USE information_schema");
     let check = "SELECT CONSTRAINT_NAME, CHECK_CLAUSE FROM CHECK_CONSTRAINTS \
                  WHERE CONSTRAINT_SCHEMA = 'test'";
-    assert_eq!(one(&mut conn, check), "t_chk_1|(n > 0)");
+    assert_eq!(one(&mut conn, check), "t_chk_1|(`n` > 0)");
     let kinds = "SELECT CONSTRAINT_TYPE, CONSTRAINT_NAME FROM TABLE_CONSTRAINTS \
                  WHERE TABLE_SCHEMA = 'test' ORDER BY 1";
     assert_eq!(

@@ -80,10 +80,10 @@ impl Target<'_> {
     }
 
     /// The first column that is not named, cannot be NULL and has no default: strict mode refuses the statement when
-    /// it runs.
-    pub(super) fn missing_default(&self) -> Option<String> {
+    /// it runs. `of_defaults`: no column has a value.
+    pub(super) fn missing_default(&self, of_defaults: bool) -> Option<String> {
         let def = self.def.filter(|def| def.view.is_none())?;
-        if self.names.is_empty() {
+        if self.names.is_empty() && !of_defaults {
             return None;
         }
         let is_named = |column: &ColumnDef| {

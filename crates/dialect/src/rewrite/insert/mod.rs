@@ -87,11 +87,11 @@ impl Rewriter<'_> {
         self.sql.target = Some(target.table.clone());
         self.sql.creates_ids = target.auto().is_some();
         target.check_columns_exist()?;
-        if self.mode.strict && !insert.ignore {
-            self.sql.missing_default = target.missing_default();
-        }
         let source = insert.source.take().ok_or_else(|| near("DEFAULT"))?;
         let of_defaults = matches!(source.body.as_ref(), SetExpr::Values(v) if v.rows.iter().all(|r| r.is_empty()));
+        if self.mode.strict && !insert.ignore {
+            self.sql.missing_default = target.missing_default(of_defaults);
+        }
         if !target.names.is_empty() || of_defaults {
             let filled = target.columns_with_runtime_default(self.mode.zoned);
             target.filled = filled.len();

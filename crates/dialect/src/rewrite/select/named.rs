@@ -141,8 +141,14 @@ fn names_information_schema(
             .is_some_and(|i| i.value.eq_ignore_ascii_case(name))
     };
     let of = |factor: &TableFactor| {
-        let TableFactor::Table { name, .. } = factor else {
-            return false;
+        let name = match factor {
+            TableFactor::Table { name, .. } => name,
+            // A derived table that is merged keeps the names, too.
+            TableFactor::Derived { subquery, .. } => {
+                return matches!(subquery.body.as_ref(), SetExpr::Select(select)
+                    if names_information_schema(&select.from, database, series));
+            }
+            _ => return false,
         };
         let (here, table) = match name.0.as_slice() {
             [table] => (
