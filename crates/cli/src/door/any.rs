@@ -40,8 +40,19 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
         ));
     }
     let server = requirements.server.as_deref();
+    let interpreter = match server {
+        None => find::interpreter(&path),
+        Some(_) => None,
+    };
+    if interpreter.as_deref().is_some_and(is_shell) {
+        return Err(format!(
+            "{} is a shell script: if it starts a server, name the server's program with --server PATH",
+            path.display()
+        ));
+    }
     let starts_another = server.is_none() && (is_launcher(&path) || is_launcher(&program));
-    if !can_preload(server.unwrap_or(&path))? {
+    let observed = server.or(interpreter.as_deref()).unwrap_or(&path);
+    if !can_preload(observed)? {
         return Ok(None);
     }
     // The library that --library names may be the other one.
@@ -62,11 +73,19 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
             .push((PROGRAM_VARIABLE, program_name(server)));
     }
     if !starts_another {
-        let observed = server.unwrap_or(&path);
         plan.remarks.push(remark(observed));
-        plan.serves = Some(file_name(observed));
+        plan.serves = Some(match interpreter {
+            Some(_) => format!("{} ({})", file_name(&path), file_name(observed)),
+            None => file_name(observed),
+        });
     }
     Ok(Some(plan))
+}
+
+/// Whether this program executes scripts that start other programs.
+fn is_shell(interpreter: &Path) -> bool {
+    let program = interpreter.canonicalize();
+    is_launcher(interpreter) || program.is_ok_and(|program| is_launcher(&program))
 }
 
 /// Whether libtare_any.so can be preloaded into a program. It cannot if the program uses Tare itself or is no

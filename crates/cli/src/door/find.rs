@@ -1,6 +1,9 @@
 //! Finds programs on PATH, the server of a script, and the libraries to preload.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -66,6 +69,32 @@ pub fn find_on_path(program: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|directory| directory.join(program))
         .find(|path| is_program(path))
+}
+
+/// The program that executes a script, by its first line: `/usr/bin/python3` of `#!/usr/bin/env python3`.
+/// `None`: it is no script.
+pub fn interpreter(script: &Path) -> Option<PathBuf> {
+    /// As many bytes as Linux reads.
+    const MAX_BYTES: u64 = 256;
+    let mut start = Vec::new();
+    let file = File::open(script).ok()?;
+    file.take(MAX_BYTES).read_to_end(&mut start).ok()?;
+    let line = start
+        .strip_prefix(b"#!")?
+        .split(|&byte| byte == b'\n')
+        .next()?;
+    let mut words = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+        .map(OsStr::from_bytes);
+    let program = Path::new(words.next()?);
+    if program.file_name() != Some("env".as_ref()) {
+        return Some(program.to_owned());
+    }
+    // Before the program's name, env may have options and variables.
+    let named = words
+        .find(|word| !word.as_bytes().starts_with(b"-") && !word.as_bytes().contains(&b'='))?;
+    find_on_path(named)
 }
 
 /// Whether a program is the script that restarts a crashed server.

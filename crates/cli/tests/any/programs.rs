@@ -154,6 +154,44 @@ fn only_the_named_server_of_a_script_is_recorded() {
 }
 
 #[test]
+fn a_script_is_recorded_as_its_interpreter() {
+    let directory = Directory::new("interpreter");
+    let body = "open(my $f, '>', 'perl.data'); print $f 1; close $f; print 'done';\n";
+    for line in ["#!/usr/bin/perl", "#! /usr/bin/env -S perl -w"] {
+        let script = directory.path().join("server");
+        std::fs::write(&script, format!("{line}\n{body}")).expect("written");
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("set");
+        let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+        let finished = finish(run.arg(library()).arg("--").arg(&script));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        assert_eq!(finished.stdout, "done");
+        for message in [
+            "tare run: perl: files",
+            "tare run: server (perl) runs as process",
+        ] {
+            assert!(finished.stderr.contains(message), "{finished:?}");
+        }
+        let sql = "SELECT COUNT_WRITE FROM performance_schema.file_summary_by_instance \
+                   WHERE FILE_NAME LIKE '%/perl.data'";
+        let rows = rows(&directory, &["--segment", "segment"], sql);
+        assert_eq!(rows.iter().map(number).collect::<Vec<_>>(), [1], "{line}");
+    }
+    // A shell's script is what its programs are.
+    let script = directory.path().join("start");
+    std::fs::write(&script, "#!/bin/sh\necho started\n").expect("written");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("set");
+    let mut run = directory.tare(["run", "--library"]);
+    let finished = finish(run.arg(library()).arg("--").arg(&script));
+    assert_eq!((finished.code, &*finished.stdout), (Some(0), "started\n"));
+    assert!(
+        finished
+            .stderr
+            .contains("start is a shell script: if it starts a server, name the server's program with --server PATH; it starts unchanged"),
+        "{finished:?}"
+    );
+}
+
+#[test]
 fn files_of_any_program_are_recorded() {
     let directory = Directory::new("dd");
     std::fs::write(directory.path().join("from.log"), vec![b'x'; 40_960]).expect("written");
