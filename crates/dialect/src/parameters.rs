@@ -37,6 +37,7 @@ pub fn parameters(
             let mut finder = Finder {
                 names: Names::new(database, schema),
                 types: &mut types,
+                aliases: Vec::new(),
             };
             finder.statement(&statement);
             let _ = statement.visit(&mut finder);
@@ -49,6 +50,8 @@ pub fn parameters(
 struct Finder<'a, 't> {
     names: Names<'a>,
     types: &'t mut Vec<WireType>,
+    /// The aliases of the select lists that are visited, and what they stand for.
+    aliases: Vec<(String, Expr)>,
 }
 
 /// The number of the parameter that an expression is.
@@ -81,12 +84,54 @@ impl Finder<'_, '_> {
     /// Gives parameters the type of the first of their siblings that is none.
     fn unify(&mut self, all: &[&Expr], of: fn(&WireType) -> Parameter) {
         let other = all.iter().find(|e| number(e).is_none());
-        let Some(wire) = other.and_then(|e| types::of(e, &mut self.names)) else {
+        let Some(other) = other else { return };
+        let value = self.aliased(other).clone();
+        let Some(wire) = types::of(&value, &mut self.names) else {
             return;
         };
+        let kind = match Parameter::compared(&wire) {
+            Parameter::Text if self.is_of_information(other) => Parameter::SystemText(false),
+            Parameter::ExactText if self.is_of_information(other) => Parameter::SystemText(true),
+            _ => of(&wire),
+        };
         for expr in all {
-            self.set_kind(expr, of(&wire));
+            self.set_kind(expr, kind);
         }
+    }
+
+    /// The same for the parts of rows: `(a, b) IN ((?, ?))`.
+    fn unify_rows(&mut self, all: &[&Expr]) {
+        let parts = |expr: &&'_ Expr| match expr {
+            Expr::Tuple(parts) => Some(parts.clone()),
+            _ => None,
+        };
+        match all.iter().map(parts).collect::<Option<Vec<_>>>() {
+            Some(rows) => {
+                for i in 0..rows.iter().map(Vec::len).min().unwrap_or_default() {
+                    let column: Vec<&Expr> = rows.iter().map(|row| &row[i]).collect();
+                    self.unify(&column, Parameter::compared);
+                }
+            }
+            None => self.unify(all, Parameter::compared),
+        }
+    }
+
+    /// What an alias of the select list stands for, where it is no column.
+    fn aliased<'e>(&'e self, expr: &'e Expr) -> &'e Expr {
+        let Expr::Identifier(name) = expr else {
+            return expr;
+        };
+        if self.names.column_of(expr).is_some() {
+            return expr;
+        }
+        let mut all = self.aliases.iter().rev();
+        let named = all.find(|(alias, _)| alias.eq_ignore_ascii_case(&name.value));
+        named.map_or(expr, |(_, value)| value)
+    }
+
+    fn is_of_information(&self, expr: &Expr) -> bool {
+        let origin = self.names.column_of(expr).and_then(|c| c.origin.as_deref());
+        origin.is_some_and(|o| o.schema == "information_schema" || o.sorted.is_some())
     }
 
     /// Parameters that become values of columns.
@@ -201,7 +246,7 @@ impl Finder<'_, '_> {
                 self.unify(&[left, right], Parameter::computed);
             }
             Eq | NotEq | Lt | LtEq | Gt | GtEq | Spaceship => {
-                self.unify(&[left, right], Parameter::compared);
+                self.unify_rows(&[left, right]);
             }
             And | Or | Xor | BitwiseAnd | BitwiseOr | BitwiseXor | MyIntegerDivide => {
                 self.set_kind(left, Parameter::Integer);
@@ -265,6 +310,11 @@ impl Visitor for Finder<'_, '_> {
         self.names.types.forget();
         let scope = self.names.scope(select);
         self.names.scopes.push(scope);
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { expr, alias } = item {
+                self.aliases.push((alias.value.clone(), expr.clone()));
+            }
+        }
         ControlFlow::Continue(())
     }
 
@@ -283,7 +333,7 @@ impl Visitor for Finder<'_, '_> {
             } => self.unify(&[expr, low, high], Parameter::compared),
             Expr::InList { expr, list, .. } => {
                 let all: Vec<&Expr> = std::iter::once(expr.as_ref()).chain(list).collect();
-                self.unify(&all, Parameter::compared);
+                self.unify_rows(&all);
             }
             Expr::Like { expr, pattern, .. } => {
                 self.unify(&[expr, pattern], Parameter::matched);

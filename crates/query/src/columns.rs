@@ -1,6 +1,6 @@
 //! The columns of a statement's result: their names and types.
 
-use tare_dialect::plan::Sql;
+use tare_dialect::plan::ResultColumn;
 use tare_dialect::scope::Origin;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::types::wire_type;
@@ -30,7 +30,7 @@ pub struct Types {
 /// SQLite, or else that of the first row's value.
 pub fn describe(
     cursor: &Cursor<'_>,
-    sql: &Sql,
+    planned: &[ResultColumn],
     types: &mut Types,
     lookup: TypeLookup<'_>,
     has_row: bool,
@@ -39,7 +39,7 @@ pub fn describe(
     types.wire.clear();
     types.guessed = false;
     let n = cursor.columns();
-    let planned = (sql.columns.len() == n).then_some(&sql.columns);
+    let planned = (planned.len() == n).then_some(planned);
     for i in 0..n {
         let name = cursor.name(i);
         let planned = planned.and_then(|all| all.get(i));

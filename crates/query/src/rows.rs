@@ -39,7 +39,7 @@ pub fn each_row<S: Sink>(
     let version = cursor.reprepared() + 1;
     if types.version != version || types.guessed {
         sink.describe();
-        describe(cursor, sql, types, lookup, row, &mut |column| {
+        describe(cursor, &sql.columns, types, lookup, row, &mut |column| {
             sink.column(column);
         });
         types.version = version;

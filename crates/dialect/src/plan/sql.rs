@@ -29,6 +29,9 @@ pub struct Sql {
     pub namesakes: Vec<&'static str>,
     /// The result's columns; none if they cannot be determined.
     pub columns: Vec<ResultColumn>,
+    /// The same where the statement is prepared, if that differs: it is not known yet that its rows are stored in a
+    /// temporary table.
+    pub prepared_columns: Vec<ResultColumn>,
     /// An INSERT into a table with AUTO_INCREMENT.
     pub creates_ids: bool,
     /// The column without a default that an INSERT leaves out although strict mode requires it.

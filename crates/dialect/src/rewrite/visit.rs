@@ -8,12 +8,13 @@ use sqlparser::ast::{
     SetExpr, TableFactor, VisitMut, VisitorMut,
 };
 
+use tare_mysql::error::SqlError;
 use tare_mysql::{charset, interrupt};
 
 use super::assign::assigned_values::ASSIGNED_MARK;
 use super::rewriter::{Rewriter, canonical};
 use super::zoned::RAW_MARK;
-use crate::name::ident;
+use crate::name::{ident, last_name};
 use crate::node::{self, query};
 use crate::scope::Scope;
 use crate::types;
@@ -53,6 +54,34 @@ impl Rewriter<'_> {
         match types::charset(expr, &mut self.names) {
             Some(charset) if is_binary != (charset == "binary") => {
                 Err(charset::mismatched_collation(&name.value, charset).into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Rewriter<'_> {
+    /// 3995 for BINARY and a text.
+    fn check_regexp(&mut self, expr: &Expr) -> Result<()> {
+        let Expr::RLike { expr, pattern, .. } = expr else {
+            return Ok(());
+        };
+        let mut charset = |expr: &Expr| match expr {
+            Expr::Collate { collation, .. } if last_name(collation) == "binary" => Some("binary"),
+            _ => types::charset(expr, &mut self.names).filter(|charset| *charset != "binary"),
+        };
+        match (charset(expr), charset(pattern)) {
+            (Some(a), Some(b)) if (a == "binary") != (b == "binary") => {
+                let name = |charset| match charset {
+                    "binary" => "binary",
+                    _ => "utf8mb4_0900_ai_ci",
+                };
+                let message = format!(
+                    "Character set '{}' cannot be used in conjunction with '{}' in call to regexp_like.",
+                    name(a),
+                    name(b)
+                );
+                Err(SqlError::new(3995, message).into())
             }
             _ => Ok(()),
         }
@@ -148,7 +177,9 @@ impl VisitorMut for Rewriter<'_> {
         }
         self.raw += usize::from(is_raw(expr));
         self.number_members(expr);
-        let checked = self.check_collation(expr);
+        let checked = self
+            .check_collation(expr)
+            .and_then(|()| self.check_regexp(expr));
         let checked = checked.and_then(|()| self.pairs(expr));
         if let Err(error) = checked.and_then(|()| self.compare(expr)) {
             return ControlFlow::Break(error);

@@ -165,10 +165,14 @@ impl Names<'_> {
         let ctes = query.with.as_ref().map(|_| self.ctes.clone());
         self.with(query);
         let mut columns = self.body(&query.body);
+        self.ungrouped = None;
         if let (SetExpr::Select(select), Some(columns)) = (query.body.as_ref(), &mut columns) {
             let sorts = query.order_by.as_ref();
             let joins_tables = sorts.is_some() && self.reads_joined_view(select);
-            Groups::of(select, sorts, joins_tables, columns).apply(self.schema, select, columns);
+            let groups = Groups::of(select, sorts, joins_tables, columns);
+            let before = (groups != Groups::None).then(|| columns.clone());
+            groups.apply(self.schema, select, columns);
+            self.ungrouped = before;
         }
         if let Some(ctes) = ctes {
             self.ctes = ctes;

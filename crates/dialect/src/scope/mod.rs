@@ -190,6 +190,8 @@ pub struct Names<'a> {
     pub defines: bool,
     /// [`crate::Mode::zoned`].
     pub zoned: bool,
+    /// The columns of the last query as they are before its rows are stored in a temporary table, if they are.
+    pub(crate) ungrouped: Option<Vec<Column>>,
     /// How many subqueries are nested.
     depth: usize,
 }
@@ -206,6 +208,7 @@ impl<'a> Names<'a> {
             scopes: Vec::new(),
             defines: false,
             zoned: false,
+            ungrouped: None,
             depth: 0,
         }
     }

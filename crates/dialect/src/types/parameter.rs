@@ -18,6 +18,9 @@ pub enum Parameter {
     Text,
     /// A text that compares byte by byte.
     ExactText,
+    /// A text for columns of information_schema, whose character set has three bytes for a character, and
+    /// whether it compares byte by byte.
+    SystemText(bool),
     /// A long text.
     LongText,
     /// Bytes.
@@ -73,6 +76,7 @@ impl Parameter {
     /// What is added to values of a type.
     pub fn computed(t: &WireType) -> Self {
         match arithmetic_kind(t) {
+            Arithmetic::Int if t.is_unsigned() => Self::Count,
             Arithmetic::Int => Self::Integer,
             Arithmetic::Decimal => Self::Decimal,
             Arithmetic::Real => Self::Real,
@@ -111,6 +115,13 @@ pub fn of_parameter(kind: Parameter) -> WireType {
     match kind {
         Parameter::Text => text(16_383),
         Parameter::ExactText => exactly(text(16_383)),
+        Parameter::SystemText(is_exact) => {
+            let short = WireType {
+                length: 4 * 21_845,
+                ..text(1)
+            };
+            if is_exact { exactly(short) } else { short }
+        }
         Parameter::LongText => long(text(1)),
         Parameter::Bytes => bytes(65_535),
         Parameter::LongBytes => long(bytes(1)),

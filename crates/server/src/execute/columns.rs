@@ -27,8 +27,19 @@ pub fn describe_prepared(
     };
     let Columns { types, packets, .. } = columns;
     packets.clear();
-    describe(&cursor, sql, types, &column_type, false, &mut |column| {
-        put_packet(packets, |out| column.put(out, charset));
-    });
+    let planned = match sql.prepared_columns.is_empty() {
+        true => &sql.columns,
+        false => &sql.prepared_columns,
+    };
+    describe(
+        &cursor,
+        planned,
+        types,
+        &column_type,
+        false,
+        &mut |column| {
+            put_packet(packets, |out| column.put(out, charset));
+        },
+    );
     Ok(())
 }

@@ -564,6 +564,12 @@ SELECT x.id FROM (SELECT DISTINCT u.id FROM a u) x
 SELECT y.id FROM (SELECT x.id FROM (SELECT u.id FROM a u) x) y
 WITH x AS (SELECT u.id FROM a u) SELECT z.id FROM x z
 SELECT x.p, x.q FROM (SELECT u.id, u.v FROM a u) AS x (p, q)
+?SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = ? AND table_name = ? ORDER BY ordinal_position
+?SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE ?
+?SELECT v, COUNT(*) AS n, SUM(i) AS s, MAX(v) AS m FROM a GROUP BY v HAVING n >= ? ORDER BY n DESC
+?SELECT DISTINCT v, i FROM a WHERE v = ?
+?SELECT id FROM a WHERE (id, i) IN ((?, ?), (?, ?)) AND (v, b) = (?, ?)
+?UPDATE a SET iu = iu + ?, i = i - ? WHERE id = ?
 SELECT t.* FROM (SELECT table_name, engine FROM information_schema.TABLES) AS t
 SELECT table_name FROM information_schema.tables WHERE table_schema = COALESCE(NULL, DATABASE()) AND table_type != 'VIEW' ORDER BY table_name
 SELECT table_name, view_definition FROM information_schema.views WHERE table_schema = DATABASE() ORDER BY table_name

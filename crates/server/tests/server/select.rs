@@ -525,6 +525,7 @@ fn names_and_rows_are_mysqls() {
     );
     exec(&mut conn, "INSERT INTO t VALUES (1, 'a'), (2, '2')");
     for (sql, error) in [
+        ("SELECT v REGEXP BINARY 'a' FROM t", 3995),
         ("SELECT 1 DESC", 1064),
         ("SELECT 1 AS key", 1064),
         ("SELECT id rank, v FROM t", 1064),

@@ -7,12 +7,15 @@ use crate::scope::Column;
 impl Rewriter<'_> {
     /// Stores the result's columns, if they are known.
     pub(super) fn describe_result(&mut self, columns: Option<Vec<Column>>) {
-        let columns = columns.unwrap_or_default().into_iter();
-        self.sql.columns = columns
-            .map(|column| ResultColumn {
+        let of = |columns: Option<Vec<Column>>| {
+            let columns = columns.unwrap_or_default().into_iter();
+            let column = |column: Column| ResultColumn {
                 wire: column.wire,
                 origin: column.origin,
-            })
-            .collect();
+            };
+            columns.map(column).collect()
+        };
+        self.sql.columns = of(columns);
+        self.sql.prepared_columns = of(self.names.ungrouped.take());
     }
 }
