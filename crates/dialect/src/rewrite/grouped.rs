@@ -139,8 +139,8 @@ impl Rewriter<'_> {
             let Some(name) = column(expr) else { continue };
             if !has(name)
                 || grouped(name)
-                || alias.is_some_and(|a| grouped(a))
-                // A column in WHERE may have one value, too.
+                || alias.is_some_and(|a| grouped(a) && !has(a))
+                // GROUP BY finds a column before an alias. A column in WHERE may have one value, too.
                 || select.selection.as_ref().is_some_and(|w| mentions(w, name))
             {
                 continue;

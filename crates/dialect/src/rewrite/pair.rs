@@ -4,8 +4,10 @@ use sqlparser::ast::{BinaryOperator, Expr};
 
 use super::Rewriter;
 use super::change::is_certain;
+use super::compare::{Side, is_json};
 use super::operands::operands;
 use crate::error::{Error, Result};
+use crate::function::{arguments, name_of};
 use crate::{node, types, walk};
 
 /// Nodes of an expression that may be written once for each pair.
@@ -15,6 +17,7 @@ impl Rewriter<'_> {
     /// Writes the pairs of a text with texts and numbers: MySQL compares each in its own way, and SQLite all
     /// alike.
     pub(super) fn pairs(&mut self, expr: &mut Expr) -> Result<()> {
+        self.split_nullif(expr);
         if !matches!(expr, Expr::Case { .. } | Expr::InList { .. }) {
             return Ok(());
         }
@@ -38,6 +41,28 @@ impl Rewriter<'_> {
         }
         write(expr);
         Ok(())
+    }
+
+    /// Writes NULLIF of a number and a text, or of a document and anything else, as CASE: the values are converted to
+    /// be compared, and the first is the result.
+    fn split_nullif(&mut self, expr: &mut Expr) {
+        let Expr::Function(f) = &*expr else { return };
+        let [first, second] = arguments(f)[..] else {
+            return;
+        };
+        if name_of(f) != "nullif" || !self.may_repeat(first) {
+            return;
+        }
+        let (a, b) = (self.side(first), self.side(second));
+        let is_mixed = |a: &Side, b: &Side| a.is(types::is_number) && b.is(types::is_text);
+        if is_mixed(&a, &b) || is_mixed(&b, &a) || a.is(is_json) || b.is(is_json) {
+            let equal = node::binary(
+                node::nested(first.clone()),
+                BinaryOperator::Eq,
+                node::nested(second.clone()),
+            );
+            *expr = node::nested(node::case(vec![(equal, node::null())], first.clone()));
+        }
     }
 
     /// Whether an expression may be written several times: its value is the same each time, and its SQLite text

@@ -179,7 +179,8 @@ impl VisitorMut for Rewriter<'_> {
         self.number_members(expr);
         let checked = self
             .check_collation(expr)
-            .and_then(|()| self.check_regexp(expr));
+            .and_then(|()| self.check_regexp(expr))
+            .and_then(|()| check_arrow(expr));
         let checked = checked.and_then(|()| self.pairs(expr));
         if let Err(error) = checked.and_then(|()| self.compare(expr)) {
             return ControlFlow::Break(error);
@@ -287,6 +288,25 @@ fn name_derived_columns(factor: &mut TableFactor) {
         let named = query::query(all);
         let inner = std::mem::replace(subquery.as_mut(), named);
         subquery.with = Some(query::with(query::table_alias(name, columns), inner));
+    }
+}
+
+/// `->` is of a column, and of a path.
+fn check_arrow(expr: &Expr) -> Result<()> {
+    let Expr::BinaryOp { left, op, .. } = expr else {
+        return Ok(());
+    };
+    let arrow = match op {
+        BinaryOperator::Arrow => "->",
+        BinaryOperator::LongArrow => "->>",
+        _ => return Ok(()),
+    };
+    match left.as_ref() {
+        Expr::Identifier(name) if name.quote_style.is_some() || !name.value.starts_with('@') => {
+            Ok(())
+        }
+        Expr::CompoundIdentifier(_) => Ok(()),
+        _ => Err(near(arrow)),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tare_mysql::schema::SYSTEM_SCHEMAS;
+use tare_mysql::series::Series;
 use tare_mysql::table::TableDef;
 
 use crate::describe::Table;
@@ -16,8 +17,12 @@ pub(super) fn schemas(source: &dyn Source, filter: &Filter, column: &str) -> Vec
     let own = SYSTEM_SCHEMAS.iter().map(|name| {
         let mut database = Database::new(*name);
         if *name == "information_schema" {
-            database.charset = "utf8".into();
-            database.collation = "utf8_general_ci".into();
+            let charset = match source.series() {
+                Series::V9_7 => "utf8mb3",
+                _ => "utf8",
+            };
+            database.charset = charset.into();
+            database.collation = format!("{charset}_general_ci");
         }
         database
     });

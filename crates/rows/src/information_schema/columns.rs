@@ -47,7 +47,7 @@ impl Row {
     fn bytes_per_character(&self) -> u64 {
         match (self.parts.is_text(), self.charset.as_str()) {
             (true, "utf8mb4") if !self.parts.base.ends_with("text") => 4,
-            (true, "utf8") if !self.parts.base.ends_with("text") => 3,
+            (true, "utf8" | "utf8mb3") if !self.parts.base.ends_with("text") => 3,
             _ => 1,
         }
     }

@@ -131,6 +131,10 @@ fn documents_compare_as_documents() {
             "2",
         ),
         (
+            "SELECT GROUP_CONCAT(NULLIF(j, 10) ORDER BY id) FROM j WHERE id IN (1, 2, 3, 12)",
+            r#"9,"abc""#,
+        ),
+        (
             "SELECT CONCAT_WS(',', j + 1, j * 2, -j, j | 1) FROM j WHERE id = 14",
             "11,20,-10,11",
         ),

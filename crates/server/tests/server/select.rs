@@ -94,7 +94,7 @@ fn rows_are_mysqls() {
             "5|7|2|1|2",
         ),
         (
-            "SELECT JSON_OBJECT('bb', 1, 'a', '[1]'), JSON_EXTRACT('{\"a\": {\"b\": [1, 2]}}', '$.a.b[1]'), JSON_UNQUOTE('\"x\"'), '{\"a\": \"x\"}' ->> '$.a'",
+            "SELECT JSON_OBJECT('bb', 1, 'a', '[1]'), JSON_EXTRACT('{\"a\": {\"b\": [1, 2]}}', '$.a.b[1]'), JSON_UNQUOTE('\"x\"'), JSON_UNQUOTE(JSON_EXTRACT('{\"a\": \"x\"}', '$.a'))",
             "{\"a\": \"[1]\", \"bb\": 1}|2|x|x",
         ),
         (
@@ -526,6 +526,8 @@ fn names_and_rows_are_mysqls() {
     exec(&mut conn, "INSERT INTO t VALUES (1, 'a'), (2, '2')");
     for (sql, error) in [
         ("SELECT v REGEXP BINARY 'a' FROM t", 3995),
+        ("SELECT id AS v, COUNT(*) FROM t GROUP BY v", 1055),
+        ("SELECT CAST('[1]' AS JSON)->'$[0]'", 1064),
         ("SELECT 1 DESC", 1064),
         ("SELECT 1 AS key", 1064),
         ("SELECT id rank, v FROM t", 1064),
@@ -540,6 +542,12 @@ fn names_and_rows_are_mysqls() {
         assert_eq!(errno(&mut conn, sql), error, "{sql}");
     }
     for (sql, answer) in [
+        ("SELECT NULLIF(1, '1') IS NULL", "1"),
+        ("SELECT CONCAT(NULLIF(2, '1'), NULLIF('2x', 3))", "22x"),
+        (
+            "SELECT DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'information_schema'",
+            "utf8mb3_general_ci",
+        ),
         ("SELECT 1 value", "1"),
         ("SELECT (SELECT 1 UNION SELECT 1)", "1"),
         (

@@ -12,7 +12,7 @@ use tare_query::result::Rows;
 const BEFORE: [(&str, &str); 8] = [
     (
         "server",
-        "SELECT @@hostname AS Hostname, @@port AS Port, @@socket AS Socket, @@datadir AS Datadir, NOW() AS CURRENT_TIMESTAMP",
+        "SELECT @@hostname AS Hostname, @@port AS Port, @@socket AS Socket, @@datadir AS Datadir, NOW() AS `CURRENT_TIMESTAMP`",
     ),
     ("version", "SELECT * FROM sys.version"),
     (
