@@ -1,21 +1,28 @@
 //! The border between the program and Tare: recursion, errno and panics.
 
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 
-struct Thread {
-    /// Whether the thread runs Tare's code. What it calls then is Tare's own, or a signal handler's.
-    is_inside: Cell<bool>,
+use engine::thread;
+
+/// Whether the calling thread runs Tare's code. What it calls then is Tare's own, or a signal handler's.
+///
+/// The engine has a word for its host next to what its own points read: the dynamic linker need not find it.
+#[inline(always)]
+fn is_inside() -> bool {
+    !thread::of_host().is_null()
 }
 
-thread_local! {
-    // Without a destructor, so that it can be used at any time in a thread's life.
-    static THREAD: Thread = const {
-        Thread {
-            is_inside: Cell::new(false),
-        }
-    };
+/// Sets it. Returns what it was.
+#[inline(always)]
+fn set_inside(is_inside: bool) -> bool {
+    let was_inside = self::is_inside();
+    thread::set_of_host(match is_inside {
+        true => ptr::dangling_mut(),
+        false => ptr::null_mut(),
+    });
+    was_inside
 }
 
 /// Restores errno when it is dropped.
@@ -40,11 +47,11 @@ pub fn observe<T>(body: impl FnOnce() -> T) -> Option<T> {
     if !engine::is_running() {
         return None;
     }
-    if THREAD.with(|thread| thread.is_inside.replace(true)) {
+    if set_inside(true) {
         return None;
     }
     let result = run_inside(body);
-    THREAD.with(|thread| thread.is_inside.set(false));
+    set_inside(false);
     result
 }
 
@@ -60,14 +67,14 @@ fn run_inside<T>(body: impl FnOnce() -> T) -> Option<T> {
 /// Whether [`observe`] would run code.
 #[inline(always)]
 pub fn is_observing() -> bool {
-    engine::is_running() && !THREAD.with(|thread| thread.is_inside.get())
+    engine::is_running() && !is_inside()
 }
 
 /// Calls a function of the C library for the program. A signal handler may do so while the thread that it
 /// interrupted is inside of Tare: the thread is not cancelled there (rule 5), but at its next call.
 #[inline(always)]
 pub fn call<T>(real: impl FnOnce() -> T) -> T {
-    match THREAD.with(|thread| thread.is_inside.get()) {
+    match is_inside() {
         false => real(),
         true => call_uncancelled(real),
     }
@@ -93,7 +100,7 @@ unsafe extern "C-unwind" {
 
 /// Runs code of Tare whose own calls must not be observed, whether or not the engine records.
 pub fn run_unobserved(body: impl FnOnce()) {
-    let was_inside = THREAD.with(|thread| thread.is_inside.replace(true));
+    let was_inside = set_inside(true);
     let _ = catch_unwind(AssertUnwindSafe(body));
-    THREAD.with(|thread| thread.is_inside.set(was_inside));
+    set_inside(was_inside);
 }

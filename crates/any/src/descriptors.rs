@@ -34,6 +34,31 @@ pub enum Object {
 #[derive(Default)]
 pub struct Descriptor {
     object: Mutex<Option<Object>>,
+    path: Mutex<StoredPath>,
+}
+
+/// The longest path that is stored.
+const MAX_PATH_BYTES: usize = 254;
+
+/// The path of a file that has no entry yet.
+pub struct StoredPath {
+    length: u8,
+    bytes: [u8; MAX_PATH_BYTES],
+}
+
+impl Default for StoredPath {
+    fn default() -> Self {
+        Self {
+            length: 0,
+            bytes: [0; MAX_PATH_BYTES],
+        }
+    }
+}
+
+impl StoredPath {
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
 }
 
 static TABLE: [AtomicPtr<Descriptor>; MAX_DESCRIPTORS] =
@@ -63,8 +88,11 @@ impl State {
     pub const UNSEEN: Self = Self(1 << 5);
     /// A socket that listens.
     const LISTENER: Self = Self(1 << 6);
+    /// A file that was opened by a path that is stored.
+    const NAMED: Self = Self(1 << 7);
 
     pub const UNSEEN_FILE: Self = Self::FILE.with(Self::UNSEEN);
+    pub const NAMED_FILE: Self = Self::UNSEEN_FILE.with(Self::NAMED);
     pub const UNSEEN_LISTENER: Self = Self::SOCKET.with(Self::UNSEEN).with(Self::LISTENER);
     /// A connection that was accepted.
     pub const UNSEEN_CLIENT: Self = Self::CLIENT.with(Self::UNSEEN);
@@ -131,6 +159,24 @@ pub fn open_unseen(descriptor: c_int, state: State) {
     if descriptor >= 0 && is_claimed() {
         set_state(descriptor, state);
     }
+}
+
+/// The program has opened a file by this path, whose name is needed only if it reads or writes.
+pub fn open_named(descriptor: c_int, path: &[u8]) {
+    let entry = match path.len() {
+        ..=MAX_PATH_BYTES => get_or_create(descriptor),
+        _ => None,
+    };
+    let state = match entry.filter(|_| is_claimed()) {
+        None => State::UNSEEN_FILE,
+        Some(entry) => {
+            let mut stored = entry.path();
+            stored.length = path.len() as u8;
+            stored.bytes[..path.len()].copy_from_slice(path);
+            State::NAMED_FILE
+        }
+    };
+    open_unseen(descriptor, state);
 }
 
 /// A call moves bytes of a client's connection that are not read.
@@ -251,11 +297,8 @@ pub fn get(descriptor: c_int) -> Option<&'static Descriptor> {
     unsafe { place.load(Ordering::Acquire).as_ref() }
 }
 
-/// Records what was opened under a descriptor. Returns what was recorded there before.
-pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
-    if !is_claimed() {
-        return None;
-    }
+/// The entry of a descriptor, which is created if necessary. `None`: the number is too high.
+fn get_or_create(descriptor: c_int) -> Option<&'static Descriptor> {
     let place = TABLE.get(usize::try_from(descriptor).ok()?)?;
     if place.load(Ordering::Acquire).is_null() {
         let new = Box::into_raw(Box::<Descriptor>::default());
@@ -268,13 +311,21 @@ pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
             drop(unsafe { Box::from_raw(new) });
         }
     }
+    get(descriptor)
+}
+
+/// Records what was opened under a descriptor. Returns what was recorded there before.
+pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
+    if !is_claimed() {
+        return None;
+    }
     let state = match &object {
         Object::File(_) => State::FILE,
         Object::Socket(_, None) => State::SOCKET,
         Object::Socket(_, Some(client)) if client.may_miss() => State::CLIENT,
         Object::Socket(_, Some(_)) => State::CLIENT.with(State::READ),
     };
-    let before = get(descriptor)?.lock().replace(object);
+    let before = get_or_create(descriptor)?.lock().replace(object);
     set_state(descriptor, state);
     before
 }
@@ -290,6 +341,11 @@ pub fn take(descriptor: c_int) -> Option<Object> {
 }
 
 impl Descriptor {
+    /// Locks the path that is stored.
+    pub fn path(&self) -> MutexGuard<'_, StoredPath> {
+        self.path.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Locks what is open.
     pub fn lock(&self) -> MutexGuard<'_, Option<Object>> {
         self.object.lock().unwrap_or_else(PoisonError::into_inner)

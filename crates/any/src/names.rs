@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use engine::{Class, Kind, thread};
@@ -168,26 +169,24 @@ const SYSTEM: usize = FILE_KINDS.len() - 2;
 const DATA: usize = FILE_KINDS.len() - 1;
 
 /// Index in [`FILE_KINDS`] of the file with this path.
-fn file_kind(path: &str) -> usize {
-    if ["/proc/", "/sys/", "/dev/"]
-        .iter()
-        .any(|top| path.starts_with(top))
-    {
+fn file_kind(path: &[u8]) -> usize {
+    let tops = [&b"/proc/"[..], b"/sys/", b"/dev/"];
+    if tops.iter().any(|top| path.starts_with(top)) {
         return SYSTEM;
     }
-    let name = match path.rfind('/') {
+    let name = match memchr::memrchr(b'/', path) {
         Some(at) => &path[at + 1..],
         None => path,
     };
     // All ends begin with a dot.
-    if !name.contains('.') {
+    if !name.contains(&b'.') {
         return DATA;
     }
-    let ends_so = |kind: &FileKind| kind.ends.iter().any(|end| name.ends_with(end));
+    let ends_so = |kind: &FileKind| kind.ends.iter().any(|end| name.ends_with(end.as_bytes()));
     match FILE_KINDS.iter().position(ends_so) {
         Some(kind) => kind,
         // Shared libraries with a version.
-        None if name.contains(".so.") => FILE_KINDS
+        None if name.windows(4).any(|part| part == b".so.") => FILE_KINDS
             .iter()
             .position(|kind| kind.name == "library")
             .unwrap_or(DATA),
@@ -283,7 +282,15 @@ impl Classes {
     pub fn file(&self, path: &str) -> &'static Class {
         let server = self.server_files.as_ref();
         let of_server = server.and_then(|files| Some(files.classes[(files.kind_of)(path)?]));
-        of_server.unwrap_or_else(|| self.files[file_kind(path)])
+        of_server.unwrap_or_else(|| self.files[file_kind(path.as_bytes())])
+    }
+
+    /// The class of the file with this path, which may be no UTF-8.
+    pub fn file_at(&self, path: &CStr) -> &'static Class {
+        match self.server_files {
+            None => self.files[file_kind(path.to_bytes())],
+            Some(_) => self.file(&path.to_string_lossy()),
+        }
     }
 
     /// Registers all classes, so that setup_instruments lists them before their first event.
@@ -346,7 +353,7 @@ mod tests {
 
     #[test]
     fn files_are_classified_by_their_names() {
-        let kind = |path| FILE_KINDS[file_kind(path)].name;
+        let kind = |path: &str| FILE_KINDS[file_kind(path.as_bytes())].name;
         assert_eq!(
             kind("/var/lib/redis/appendonlydir/appendonly.aof.1.incr.aof"),
             "appendonly"

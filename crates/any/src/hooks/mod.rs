@@ -26,8 +26,9 @@ mod vfork;
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
-use engine::periods;
+use engine::settings::Active;
 use engine::wait::Wait;
+use engine::{Operation, periods};
 
 use crate::calls::observe;
 use crate::client::{self, Client, Stream};
@@ -96,6 +97,7 @@ impl Running {
                 }
                 None
             }
+            false if is_trivial(state, access, active) => None,
             false => Self::begin_slow(descriptor, access),
         };
         Self(descriptor, begun)
@@ -153,6 +155,13 @@ impl Running {
             after_read(descriptor, entry, client);
         });
     }
+}
+
+/// Whether an operation on a file that has no entry is not worth one: it seldom waits, and is not counted.
+#[inline(always)]
+fn is_trivial(state: State, access: Access, active: Active) -> bool {
+    let is_short = matches!(access, Access::Other(Operation::FStat | Operation::Seek));
+    is_short && state.has(State::UNSEEN) && state.has(State::FILE) && active == Active::MOMENTS
 }
 
 /// What a client's connection has moved was read.

@@ -1,12 +1,13 @@
 //! Opening, closing, deleting and renaming files.
 
 use std::borrow::Cow;
-use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::fs;
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use engine::settings::Active;
 use engine::wait::{self, Wait};
 use engine::{Class, Operation, file, periods};
 use libc::{DIR, mode_t, msghdr};
@@ -95,11 +96,20 @@ fn open_file_at(
     flags: c_int,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !periods::active_kinds().meets(FILES) {
+    let active = periods::active_kinds();
+    if !active.meets(FILES) {
         return open_unrecorded(call);
     }
     let begun = begin(path);
     let descriptor = call();
+    if active == Active::MOMENTS
+        && descriptor >= 0
+        && directory == libc::AT_FDCWD
+        && flags & libc::O_TMPFILE == 0
+    {
+        end_named(descriptor, path, begun);
+        return descriptor;
+    }
     // The path of a file without a name is its directory's.
     let has_name = flags & libc::O_TMPFILE != libc::O_TMPFILE;
     record_as(descriptor, begun, || {
@@ -138,6 +148,36 @@ pub(super) fn record_unseen(descriptor: c_int) {
     drop(descriptors::put(descriptor, Object::File(file)));
 }
 
+/// Records a file whose path is stored.
+pub(super) fn record_named(descriptor: c_int) {
+    let Some(entry) = descriptors::get(descriptor) else {
+        return;
+    };
+    let stored = CString::new(entry.path().bytes()).unwrap_or_default();
+    let (Some(path), Some(classes)) = (plain_path(libc::AT_FDCWD, &stored), classes()) else {
+        return record_unseen(descriptor);
+    };
+    let file = file::Instance::open(classes.file(&path), &path);
+    drop(descriptors::put(descriptor, Object::File(file)));
+}
+
+/// Ends the wait in which a file was opened at the level `active`, and stores its path.
+fn end_named(descriptor: c_int, path: *const c_char, begun: Opening) {
+    observe(|| {
+        drop(begun.map(|(_, wait)| ManuallyDrop::into_inner(wait)));
+        if descriptors::state(descriptor).has_entry() {
+            drop(descriptors::take(descriptor));
+        }
+        // SAFETY: rule 4 (a C string).
+        let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+        match path.first() {
+            Some(b'/') => descriptors::open_named(descriptor, path),
+            // Its directory may be another one later.
+            _ => descriptors::open_unseen(descriptor, State::UNSEEN_FILE),
+        }
+    });
+}
+
 /// An operation on a file that is not open yet.
 type Opening = Option<(&'static Class, ManuallyDrop<Wait>)>;
 
@@ -148,8 +188,7 @@ fn begin(path: *const c_char) -> Opening {
     }
     observe(|| {
         // SAFETY: rule 2 (a C string).
-        let path = to_text(unsafe { CStr::from_ptr(path) });
-        let class = classes()?.file(&path);
+        let class = classes()?.file_at(unsafe { CStr::from_ptr(path) });
         Some((
             class,
             ManuallyDrop::new(wait::start(class, Operation::Open)),

@@ -12,6 +12,7 @@ pub fn resolve(descriptor: c_int, state: State) {
     drop(descriptors::take(descriptor));
     match state {
         State::UNSEEN_FILE => open::record_unseen(descriptor),
+        State::NAMED_FILE => open::record_named(descriptor),
         State::UNSEEN_LISTENER => sockets::record_listener(descriptor),
         State::UNSEEN_OUTGOING => sockets::record_outgoing(descriptor),
         _ => sockets::record_client(descriptor),

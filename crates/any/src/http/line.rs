@@ -14,6 +14,77 @@ pub enum Headers {
     Stopped,
 }
 
+/// The letters with which the names of some headers begin: a bit for each.
+#[derive(Clone, Copy)]
+pub struct Letters(u32);
+
+impl Letters {
+    /// These, in lower case.
+    pub const fn new(letters: &[u8]) -> Self {
+        let (mut bits, mut at) = (0, 0);
+        while at < letters.len() {
+            bits |= 1 << (letters[at] - b'a');
+            at += 1;
+        }
+        Self(bits)
+    }
+
+    /// Whether a byte is one of them, in any case.
+    #[inline(always)]
+    fn contain(self, byte: u8) -> bool {
+        let number = (byte | 0x20).wrapping_sub(b'a');
+        number < 26 && self.0 >> number & 1 != 0
+    }
+}
+
+/// The positions of all line feeds in some bytes. Lines of headers are short: a search for each costs more than
+/// to read eight bytes at a time.
+struct LineFeeds<'b> {
+    words: std::slice::Iter<'b, [u8; 8]>,
+    rest: Option<[u8; 8]>,
+    /// Where the word begins.
+    at: usize,
+    /// The highest bit of each byte of the word that is a line feed and was not returned.
+    feeds: u64,
+}
+
+impl<'b> LineFeeds<'b> {
+    fn new(bytes: &'b [u8]) -> Self {
+        let (words, end) = bytes.as_chunks();
+        let mut rest = [0; 8];
+        rest[..end.len()].copy_from_slice(end);
+        Self {
+            words: words.iter(),
+            rest: Some(rest),
+            at: 0usize.wrapping_sub(8),
+            feeds: 0,
+        }
+    }
+}
+
+impl Iterator for LineFeeds<'_> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        const LOW: u64 = u64::MAX / 255 * 0x7f;
+        const FEEDS: u64 = u64::MAX / 255 * b'\n' as u64;
+        while self.feeds == 0 {
+            let word = match self.words.next() {
+                Some(word) => *word,
+                None => self.rest.take()?,
+            };
+            self.at = self.at.wrapping_add(8);
+            // A byte that is a line feed is 0 here, and then the only one without a bit in the sum.
+            let other = u64::from_le_bytes(word) ^ FEEDS;
+            self.feeds = !(((other & LOW) + LOW) | other | LOW);
+        }
+        let first = self.feeds.trailing_zeros() as usize / 8;
+        self.feeds &= self.feeds - 1;
+        Some(self.at + first)
+    }
+}
+
 /// A line that is read.
 #[derive(Debug, Default)]
 pub struct Line {
@@ -53,13 +124,13 @@ impl Line {
     pub fn read_headers(
         &mut self,
         part: &mut &[u8],
-        letters: &[u8],
+        letters: Letters,
         mut take: impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Headers {
         let mut take_line = |line: &[u8]| match line.first() {
             None => Some(Headers::Complete),
             // Most headers are of no interest.
-            Some(first) if !letters.contains(&first.to_ascii_lowercase()) => None,
+            Some(&first) if !letters.contain(first) => None,
             Some(_) => {
                 let (name, value) = header(line)?;
                 (!take(name, value)).then_some(Headers::Stopped)
@@ -74,9 +145,16 @@ impl Line {
             }
         }
         let (all, mut start) = (*part, 0);
-        for end in memchr::memchr_iter(b'\n', all) {
+        for end in LineFeeds::new(all) {
             let line = &all[start..end];
             start = end + 1;
+            // An empty line may have a carriage return.
+            if line
+                .first()
+                .is_some_and(|&first| first != b'\r' && !letters.contain(first))
+            {
+                continue;
+            }
             if let Some(end) = take_line(without_end(line)) {
                 *part = &all[start..];
                 return end;
@@ -143,6 +221,21 @@ mod tests {
             let expected = ["GET / HTTP/1.1", "", &long[..MAX_LINE_BYTES], "", "end"];
             assert_eq!(all, expected, "parts of {size}");
         }
+    }
+
+    #[test]
+    fn each_line_feed_has_its_position() {
+        let bytes: Vec<u8> = (0..=255).chain(*b"\n\n\x0b\x8a\n").collect();
+        for start in 0..20 {
+            for end in start..bytes.len() {
+                let part = &bytes[start..end];
+                let expected: Vec<_> = memchr::memchr_iter(b'\n', part).collect();
+                assert_eq!(LineFeeds::new(part).collect::<Vec<_>>(), expected);
+            }
+        }
+        let letters = Letters::new(b"az");
+        let have = (0..=255).filter(|&byte| letters.contain(byte));
+        assert_eq!(have.collect::<Vec<u8>>(), b"AZaz");
     }
 
     #[test]

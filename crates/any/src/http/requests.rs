@@ -1,11 +1,13 @@
 //! Reads requests, as far as Tare needs: where each ends, what it asks for, and who asks.
 
 use super::body::Body;
-use super::line::{self, Headers, Line};
+use super::line::{self, Headers, Letters, Line};
 use super::methods::{self, Method};
 
 /// Bytes of a target that are stored.
 pub const MAX_TARGET_BYTES: usize = 512;
+/// Those of the headers that are read.
+const LETTERS: Letters = Letters::new(b"acht");
 /// The longest names of users and hosts that are stored.
 const MAX_NAME_BYTES: usize = 64;
 
@@ -225,7 +227,7 @@ impl Parser {
                         }
                         _ => true,
                     };
-                    match line.read_headers(part, b"acht", read) {
+                    match line.read_headers(part, LETTERS, read) {
                         Headers::Incomplete => return None,
                         Headers::Complete => {
                             self.end_headers(request);

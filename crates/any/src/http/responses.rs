@@ -1,12 +1,14 @@
 //! Reads responses: where each ends, and its status.
 
 use super::body::Body;
-use super::line::{self, Headers, Line};
+use super::line::{self, Headers, Letters, Line};
 
 /// What the server writes is no response: a frame of HTTP/2, bytes behind an upgrade.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NotResponse;
 
+/// Those of the headers that are read.
+const LETTERS: Letters = Letters::new(b"ct");
 /// The longest status line that is stored.
 const MAX_STATUS_BYTES: usize = 64;
 
@@ -122,7 +124,7 @@ impl Parser {
                         head.read(name, value);
                         true
                     };
-                    if line.read_headers(part, b"ct", read) != Headers::Complete {
+                    if line.read_headers(part, LETTERS, read) != Headers::Complete {
                         return Ok(None);
                     }
                     match self.head.status {

@@ -577,6 +577,7 @@ pub(crate) fn of_host() -> *mut () {
 }
 
 /// See [`of_host`].
+#[inline(always)]
 pub(crate) fn set_of_host(place: *mut ()) {
     HOT.with(|hot| hot.of_host.set(place));
 }

@@ -209,7 +209,7 @@ pub fn of_host() -> *mut () {
 /// See [`of_host`].
 #[cfg(feature = "door")]
 #[doc(hidden)]
-#[cfg_attr(not(feature = "instrument"), inline)]
+#[inline(always)]
 pub fn set_of_host(place: *mut ()) {
     if IS_COMPILED_IN {
         hot::set_of_host(place);
