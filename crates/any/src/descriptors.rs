@@ -4,8 +4,10 @@
 //! operations are not recorded. One that it opened while nothing was recorded has a state, and gets its entry
 //! at the first operation that is recorded (docs/anyserver-internals.md).
 
+use std::alloc::Layout;
 use std::ffi::c_int;
 use std::ops::RangeInclusive;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +16,7 @@ use engine::wait::Wait;
 use engine::{Kind, Operation, file, socket};
 
 use crate::backend;
-use crate::calls::is_observing;
+use crate::calls::{is_observing, run_unobserved};
 use crate::client::Client;
 use crate::turn;
 
@@ -61,11 +63,55 @@ impl StoredPath {
     }
 }
 
-static TABLE: [AtomicPtr<Descriptor>; MAX_DESCRIPTORS] =
-    [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_DESCRIPTORS];
+/// The descriptors in a chunk.
+const CHUNK: usize = 1024;
 
-/// What each descriptor is, for calls that need nothing else.
-static STATES: [AtomicU8; MAX_DESCRIPTORS] = [const { AtomicU8::new(0) }; MAX_DESCRIPTORS];
+/// A part of the table. Zeroes are an empty one. It is created when one of its numbers is first used and lives
+/// as long as the process: most programs use few numbers, and some lock their memory.
+struct Chunk {
+    entries: [AtomicPtr<Descriptor>; CHUNK],
+    /// What each descriptor is, for calls that need nothing else.
+    states: [AtomicU8; CHUNK],
+}
+
+static TABLE: [AtomicPtr<Chunk>; MAX_DESCRIPTORS / CHUNK] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; MAX_DESCRIPTORS / CHUNK];
+
+/// A descriptor's chunk, if it was created, and its place there.
+#[inline(always)]
+fn place(descriptor: c_int) -> Option<(&'static Chunk, usize)> {
+    let number = usize::try_from(descriptor).ok()?;
+    let chunk = TABLE.get(number / CHUNK)?.load(Ordering::Acquire);
+    // SAFETY: null, or made by `create_chunk` and never freed.
+    unsafe { chunk.as_ref() }.map(|chunk| (chunk, number % CHUNK))
+}
+
+/// The same, and creates the chunk if necessary. `None`: the number is too high.
+fn create_place(descriptor: c_int) -> Option<(&'static Chunk, usize)> {
+    if place(descriptor).is_none() {
+        let number = usize::try_from(descriptor).ok()?;
+        create_chunk(TABLE.get(number / CHUNK)?);
+    }
+    place(descriptor)
+}
+
+#[cold]
+fn create_chunk(place: &AtomicPtr<Chunk>) {
+    // Also within Tare's code, where `observe` would do nothing.
+    run_unobserved(|| {
+        let layout = Layout::new::<Chunk>();
+        // SAFETY: the layout has a size; zeroes are a chunk.
+        let new: *mut Chunk = unsafe { std::alloc::alloc_zeroed(layout) }.cast();
+        let order = Ordering::AcqRel;
+        let is_lost = place
+            .compare_exchange(ptr::null_mut(), new, order, Ordering::Acquire)
+            .is_err();
+        if is_lost && !new.is_null() {
+            // SAFETY: just created, and another thread was first, so it is nobody's.
+            unsafe { std::alloc::dealloc(new.cast(), layout) };
+        }
+    });
+}
 
 /// What a descriptor is: bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,18 +184,18 @@ pub const SOCKETS: Active = Active::of(Kind::Socket).or(Active::MOMENTS);
 /// What a descriptor is.
 #[inline(always)]
 pub fn state(descriptor: c_int) -> State {
-    let number = usize::try_from(descriptor).unwrap_or(usize::MAX);
-    State(
-        STATES
-            .get(number)
-            .map_or(0, |state| state.load(Ordering::Relaxed)),
-    )
+    place(descriptor).map_or(State::NONE, |(chunk, at)| {
+        State(chunk.states[at].load(Ordering::Relaxed))
+    })
 }
 
 fn set_state(descriptor: c_int, state: State) {
-    let number = usize::try_from(descriptor).unwrap_or(usize::MAX);
-    if let Some(place) = STATES.get(number) {
-        place.store(state.0, Ordering::Relaxed);
+    let place = match state {
+        State::NONE => place(descriptor),
+        _ => create_place(descriptor),
+    };
+    if let Some((chunk, at)) = place {
+        chunk.states[at].store(state.0, Ordering::Relaxed);
     }
 }
 
@@ -292,19 +338,20 @@ impl Access {
 /// The entry of a descriptor, if one was ever created.
 #[inline(always)]
 pub fn get(descriptor: c_int) -> Option<&'static Descriptor> {
-    let place = TABLE.get(usize::try_from(descriptor).ok()?)?;
-    // SAFETY: null, or an entry of `put`, which is never freed.
-    unsafe { place.load(Ordering::Acquire).as_ref() }
+    let (chunk, at) = place(descriptor)?;
+    // SAFETY: null, or an entry of `get_or_create`, which is never freed.
+    unsafe { chunk.entries[at].load(Ordering::Acquire).as_ref() }
 }
 
 /// The entry of a descriptor, which is created if necessary. `None`: the number is too high.
 fn get_or_create(descriptor: c_int) -> Option<&'static Descriptor> {
-    let place = TABLE.get(usize::try_from(descriptor).ok()?)?;
+    let (chunk, at) = create_place(descriptor)?;
+    let place = &chunk.entries[at];
     if place.load(Ordering::Acquire).is_null() {
         let new = Box::into_raw(Box::<Descriptor>::default());
         let order = Ordering::AcqRel;
         if place
-            .compare_exchange(std::ptr::null_mut(), new, order, Ordering::Acquire)
+            .compare_exchange(ptr::null_mut(), new, order, Ordering::Acquire)
             .is_err()
         {
             // SAFETY: just created, and another thread was first, so it is nobody's.
