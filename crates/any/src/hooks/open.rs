@@ -1,7 +1,7 @@
 //! Opening, closing, deleting and renaming files.
 
 use std::borrow::Cow;
-use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::fs;
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt as _;
@@ -23,7 +23,7 @@ use crate::real::real;
 type Stream = *mut libc::FILE;
 
 /// What a descriptor has open, by /proc: a file's path. `None`: it is no file.
-fn path_of(descriptor: c_int) -> Option<PathBuf> {
+pub(super) fn path_of(descriptor: c_int) -> Option<PathBuf> {
     let path = fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
     // `pipe:[17]`, `anon_inode:[eventpoll]`.
     path.is_absolute().then_some(path)
@@ -38,7 +38,7 @@ fn to_text(path: &CStr) -> Cow<'_, str> {
 /// A file's full path, from the path that the program uses and without a look at the file system. `None` if
 /// that may be another file's: the path has `.`, `..` or `//`, or begins with a directory whose files are
 /// links.
-fn plain_path(directory: c_int, path: &CStr) -> Option<Cow<'_, str>> {
+pub(super) fn plain_path(directory: c_int, path: &CStr) -> Option<Cow<'_, str>> {
     let bytes = path.to_bytes();
     let is_plain = |pair: &[u8]| pair != b"//" && pair != b"/.";
     if bytes.is_empty() || bytes[0] == b'.' || !bytes.windows(2).all(is_plain) {
@@ -136,29 +136,6 @@ pub(super) fn open_unseen(descriptor: c_int, state: State) {
         forget(descriptor);
     }
     descriptors::open_unseen(descriptor, state);
-}
-
-/// Records a file that was opened while no file was recorded.
-pub(super) fn record_unseen(descriptor: c_int) {
-    let (Some(path), Some(classes)) = (path_of(descriptor), classes()) else {
-        return;
-    };
-    let path = path.to_string_lossy();
-    let file = file::Instance::open(classes.file(&path), &path);
-    drop(descriptors::put(descriptor, Object::File(file)));
-}
-
-/// Records a file whose path is stored.
-pub(super) fn record_named(descriptor: c_int) {
-    let Some(entry) = descriptors::get(descriptor) else {
-        return;
-    };
-    let stored = CString::new(entry.path().bytes()).unwrap_or_default();
-    let (Some(path), Some(classes)) = (plain_path(libc::AT_FDCWD, &stored), classes()) else {
-        return record_unseen(descriptor);
-    };
-    let file = file::Instance::open(classes.file(&path), &path);
-    drop(descriptors::put(descriptor, Object::File(file)));
 }
 
 /// Ends the wait in which a file was opened at the level `active`, and stores its path.
