@@ -379,6 +379,24 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_may_be_left_between_requests_only() {
+        let mut requests = requests();
+        assert!(requests.may_miss());
+        let post = b"POST /b HTTP/1.1\r\nContent-Length: 2\r\n\r\nab";
+        for byte in &post[..post.len() - 1] {
+            requests.receive(&[*byte]);
+            assert!(!requests.may_miss());
+        }
+        for byte in OK {
+            requests.send(&[*byte]);
+            assert!(!requests.may_miss());
+        }
+        // It was answered before all of it was read.
+        requests.receive(b"b");
+        assert!(requests.may_miss());
+    }
+
+    #[test]
     fn other_protocols_are_not_read() {
         let mut upgraded = requests();
         upgraded.receive(GET);

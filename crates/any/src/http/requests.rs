@@ -367,6 +367,27 @@ mod tests {
     }
 
     #[test]
+    fn a_first_line_with_a_listed_method_is_the_start_of_a_request() {
+        methods::create("test");
+        assert!(is_start(b"GET /a HTTP/1.1\r\nHost: a"));
+        assert!(is_start(b"PROPFIND / HTTP/1.0\n"));
+        for other in [
+            &b"GET /a HTTP/1.1"[..],
+            b"GET /old\r\n",
+            b"BREW /a HTTP/1.1\r\n",
+            b"get /a HTTP/1.1\r\n",
+            b"ET /a HTTP/1.1\r\n",
+            b"GET  HTTP/1.1\r\n",
+            b"PRI * HTTP/2.0\r\n\r\n",
+            b"\r\nGET /a HTTP/1.1\r\n",
+            b"",
+            b"\x16\x03\x01\n",
+        ] {
+            assert!(!is_start(other), "{other:?}");
+        }
+    }
+
+    #[test]
     fn users_are_names_without_passwords() {
         assert_eq!(user(b"basic  YW5uOg=="), Some("ann".to_owned()));
         // Without `:`, without a name, with a line end, with other bytes, and too long.

@@ -524,6 +524,30 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_may_be_left_between_commands_only() {
+        let mut commands = commands();
+        assert!(commands.may_miss());
+        for byte in b"set a 0 0 2\r\nab\r\n" {
+            commands.receive(&[*byte]);
+            assert!(!commands.may_miss());
+        }
+        commands.send(b"STORED\r");
+        assert!(!commands.may_miss());
+        commands.send(b"\n");
+        assert!(commands.may_miss());
+        assert!(commands.is_start(b"get a\r\n") && commands.is_start(b"set a 0 0 2\r\nab\r\nget"));
+        for other in [
+            &b"set a 0 0 2\r\na"[..],
+            b"et a\r\n",
+            b"get a",
+            b"ab\r\nget a\r\n",
+            b"\x80",
+        ] {
+            assert!(!commands.is_start(other), "{other:?}");
+        }
+    }
+
+    #[test]
     fn replies_find_their_commands() {
         let mut commands = commands();
         let left = |commands: &Commands| -> Vec<&str> {

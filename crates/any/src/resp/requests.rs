@@ -214,6 +214,26 @@ mod tests {
     }
 
     #[test]
+    fn only_a_complete_array_is_the_start_of_a_request() {
+        let get = b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n";
+        assert!(is_start(get) && is_start(&get.repeat(3)));
+        assert!(is_start(&[&get[..], &get[..9]].concat()));
+        for part in 1..get.len() {
+            assert!(!is_start(&get[..part]), "{part}");
+            assert!(!is_start(&get[part..]), "{part}");
+        }
+        for other in [
+            &b""[..],
+            b"GET k\r\n",
+            b"*0\r\n",
+            b"*2\r\nGET\r\n",
+            b"\x16\x03\x01",
+        ] {
+            assert!(!is_start(other), "{other:?}");
+        }
+    }
+
+    #[test]
     fn long_arguments_are_cut_and_counted() {
         let value = "x".repeat(1000);
         let mut bytes = format!("*102\r\n$3\r\nSET\r\n$1000\r\n{value}\r\n").into_bytes();
