@@ -18,7 +18,7 @@ use crate::exports::exported;
 use crate::names::{self, classes, is_session};
 use crate::session::{Address, Protocol, Session};
 use crate::tls::{self, Encryption};
-use crate::{http, memcache, mysql, postgres, resp, turn};
+use crate::{http, memcache, mysql, postgres, resp};
 
 /// A connection whose commands are read.
 pub struct Client {
@@ -233,7 +233,7 @@ impl Client {
 
     /// A call has moved bytes, which `moved` reads, and this wait ends with it.
     #[inline]
-    pub fn read(&mut self, access: Access, wait: Option<Wait>, moved: impl FnOnce(&mut Stream)) {
+    pub fn read(&mut self, wait: Option<Wait>, moved: impl FnOnce(&mut Stream)) {
         let mut wait = wait;
         let was_served = self.thread.is_some();
         if self.protocol == CommandProtocol::Mysql && !self.commands.is_lost() {
@@ -241,11 +241,6 @@ impl Client {
             let wait = wait.take();
             self.in_session(|_| drop(wait));
             self.serve();
-        }
-        if let (Access::In, CommandProtocol::Redis, Some(session)) =
-            (access, self.protocol, &self.session)
-        {
-            turn::serve(session);
         }
         let mut place = self.place;
         self.in_session(|commands| {
@@ -301,6 +296,11 @@ impl Client {
 
     fn lose_track(&mut self) {
         self.in_session(|commands| commands.lose_track());
+    }
+
+    /// See [`Protocol::key`].
+    pub fn key(&self) -> u64 {
+        self.commands.key()
     }
 
     /// Whether all commands that run may end without a reply.

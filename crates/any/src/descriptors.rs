@@ -19,6 +19,7 @@ use crate::backend;
 use crate::calls::{is_observing, run_unobserved};
 use crate::client::Client;
 use crate::turn;
+use crate::upstream::Upstream;
 
 /// Descriptors from this number on are not recorded.
 pub const MAX_DESCRIPTORS: usize = 65_536;
@@ -29,6 +30,8 @@ pub enum Object {
     File(file::Instance),
     /// A socket; a connection of a client has a session, if its protocol is read.
     Socket(socket::Instance, Option<Box<Client>>),
+    /// A connection to an upstream server.
+    Upstream(socket::Instance, Upstream),
 }
 
 /// An entry of the table. It is created when its number is first used and lives as long as the process, so
@@ -136,6 +139,8 @@ impl State {
     const LISTENER: Self = Self(1 << 6);
     /// A file that was opened by a path that is stored.
     const NAMED: Self = Self(1 << 7);
+    /// A socket that is a connection to an upstream server. Files have another meaning of the bit.
+    const UPSTREAM: Self = Self(1 << 7);
 
     pub const UNSEEN_FILE: Self = Self::FILE.with(Self::UNSEEN);
     pub const NAMED_FILE: Self = Self::UNSEEN_FILE.with(Self::NAMED);
@@ -155,6 +160,11 @@ impl State {
         self.0 & bits.0 != 0
     }
 
+    /// Whether it is a connection to an upstream server.
+    pub fn is_upstream(self) -> bool {
+        self.has(Self::SOCKET) && self.has(Self::UPSTREAM)
+    }
+
     /// Whether it has an entry.
     pub fn has_entry(self) -> bool {
         self != Self::NONE && !self.has(Self::UNSEEN)
@@ -170,6 +180,7 @@ impl State {
             Self::NONE => return true,
             _ if self.has(Self::CLIENT) => return false,
             _ if self.has(Self::FILE) => FILES,
+            _ if self.is_upstream() => SOCKETS.or(STAGES),
             _ => SOCKETS,
         };
         !active.meets(kinds)
@@ -180,6 +191,9 @@ impl State {
 pub const FILES: Active = Active::of(Kind::File).or(Active::MOMENTS);
 /// The kinds that record operations on sockets.
 pub const SOCKETS: Active = Active::of(Kind::Socket).or(Active::MOMENTS);
+
+/// The kinds that record what commands do.
+const STAGES: Active = Active::of(Kind::Stage);
 
 /// What a descriptor is.
 #[inline(always)]
@@ -369,6 +383,7 @@ pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
     let state = match &object {
         Object::File(_) => State::FILE,
         Object::Socket(_, None) => State::SOCKET,
+        Object::Upstream(..) => State::SOCKET.with(State::UPSTREAM),
         Object::Socket(_, Some(client)) if client.may_miss() => State::CLIENT,
         Object::Socket(_, Some(_)) => State::CLIENT.with(State::READ),
     };
@@ -402,17 +417,19 @@ impl Descriptor {
 impl Object {
     /// Begins an operation, if it is recorded. That of a client's connection belongs to the client's session.
     pub fn wait(&mut self, access: Access, active: Active) -> Option<Wait> {
-        if access == Access::Out && self.is_file_or_client() {
-            turn::end_execution();
+        if turn::has_stages() && matches!(access, Access::Out | Access::Other(Operation::Connect)) {
+            self.begin_send();
         }
         let wait = match self {
             Self::File(_) if !active.meets(FILES) => return None,
-            Self::Socket(..) if !active.meets(SOCKETS) => return None,
+            Self::Socket(..) | Self::Upstream(..) if !active.meets(SOCKETS) => return None,
             Self::File(file) => match backend::file_event() {
                 Some(class) => file.wait_as(class, access.of_file()),
                 None => file.wait(access.of_file()),
             },
-            Self::Socket(socket, None) => socket.wait(access.of_socket()),
+            Self::Socket(socket, None) | Self::Upstream(socket, _) => {
+                socket.wait(access.of_socket())
+            }
             Self::Socket(socket, Some(client)) => {
                 client.in_session(|_| socket.wait(access.of_socket()))
             }
@@ -420,16 +437,34 @@ impl Object {
         Some(wait).filter(Wait::is_running)
     }
 
-    /// Whether writing to it is no part of a command's execution: it is a log of changes, or a reply.
-    fn is_file_or_client(&self) -> bool {
-        matches!(self, Self::File(_) | Self::Socket(_, Some(_)))
+    /// The program connects, or is about to write, and stages are recorded. What it writes to a file or a client is no
+    /// part of a command's execution: it is a log of changes, or a reply.
+    #[cold]
+    #[inline(never)]
+    fn begin_send(&mut self) {
+        match self {
+            Self::File(_) => turn::end_execution(),
+            Self::Socket(_, None) => {}
+            Self::Socket(_, Some(client)) => {
+                turn::end_execution();
+                client.in_session(|commands| commands.begin_send());
+            }
+            Self::Upstream(_, upstream) => upstream.send(),
+        }
     }
 
     /// The client whose connection it is, if its protocol is read.
     pub fn client(&mut self) -> Option<&mut Client> {
         match self {
             Self::Socket(_, client) => client.as_deref_mut(),
-            Self::File(_) => None,
+            Self::File(_) | Self::Upstream(..) => None,
+        }
+    }
+
+    /// The program has received bytes, unless it is no connection to an upstream server.
+    pub fn receive_upstream(&mut self) {
+        if let Self::Upstream(_, upstream) = self {
+            upstream.receive();
         }
     }
 }

@@ -26,6 +26,7 @@
 //! | exports | what the program exports |
 //! | sites | the places of the program's code that take locks |
 //! | names | classes of instruments, by the program's name |
+//! | upstream | for which client's request a connection to an upstream server is used |
 //! | turn | what a thread reads and executes between two polls |
 //! | calls | whether the calling thread is inside of Tare; errno; panics |
 //! | real | the C library's own functions |
@@ -80,6 +81,7 @@ mod start;
 mod text;
 mod tls;
 mod turn;
+mod upstream;
 
 /// Memory of Tare's own. The program's malloc cannot be used: a signal handler may call a function of
 /// [`hooks`] while the thread that it interrupted is inside of malloc.

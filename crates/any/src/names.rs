@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use engine::{Class, Kind, thread};
+use engine::{Class, Kind, host_lock, thread};
 
 /// The classes of a program.
 pub struct Classes {
@@ -26,10 +26,15 @@ pub struct Classes {
     worker: &'static Class,
     /// Classes of threads that the program has named.
     threads: Mutex<HashMap<String, &'static Class>>,
+    /// Classes of connections to upstream servers, by their names.
+    upstreams: Mutex<HashMap<String, &'static Class>>,
 }
 
 /// The most names of threads that get a class of their own.
 const MAX_THREAD_CLASSES: usize = 64;
+/// The most upstream servers that get a class of their own, and the longest name of one in its class's.
+const MAX_UPSTREAM_CLASSES: usize = 64;
+const MAX_UPSTREAM_BYTES: usize = 80;
 
 /// What PostgreSQL calls a process that serves a client.
 const CLIENT_BACKEND: &str = "client backend";
@@ -269,6 +274,7 @@ impl Classes {
             main: thread("main", "The first thread."),
             worker: thread("worker", "Threads without a name."),
             threads: Mutex::default(),
+            upstreams: Mutex::default(),
             program: program.to_owned(),
         }
     }
@@ -323,6 +329,36 @@ impl Classes {
     /// The class of threads that have no name yet.
     pub fn worker(&self) -> &'static Class {
         self.worker
+    }
+
+    /// The class of connections to the upstream server of this name. If that of other outgoing connections is on, so is
+    /// a new one.
+    pub fn upstream(&self, name: &str) -> &'static Class {
+        let mut upstreams = self
+            .upstreams
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(class) = upstreams.get(name) {
+            return class;
+        }
+        if upstreams.len() >= MAX_UPSTREAM_CLASSES {
+            return self.outgoing;
+        }
+        let sign = |char: char| match char.is_control() || char.is_whitespace() {
+            true => '_',
+            false => char,
+        };
+        let end = name.floor_char_boundary(MAX_UPSTREAM_BYTES);
+        let part: String = name[..end].chars().map(sign).collect();
+        let path = format!("wait/io/socket/{}/upstream/{part}", self.program);
+        let documentation = "Connections to this upstream server.";
+        let create = match host_lock::is_observed(host_lock::class_number(self.outgoing)) {
+            true => create_enabled,
+            false => create_class,
+        };
+        let class = create(Kind::Socket, path, documentation);
+        upstreams.insert(name.to_owned(), class);
+        class
     }
 
     /// The class of threads with this name.

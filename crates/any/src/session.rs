@@ -51,6 +51,8 @@ pub trait Protocol {
     fn encrypt(&mut self);
     /// The program has read these bytes.
     fn receive(&mut self, bytes: &[u8]);
+    /// The program is about to write.
+    fn begin_send(&mut self) {}
     /// The program has written these bytes.
     fn send(&mut self, bytes: &[u8]);
     /// What is known of the session applies from now on to the calling thread, or to the session that it has
@@ -83,6 +85,13 @@ pub trait Protocol {
     }
     /// The thread that serves a quiet connection has polled again.
     fn end_quiet(&mut self) {}
+    /// The connection's key ([`new_key`](crate::upstream::new_key)) if the program may pass its first command on to
+    /// another server, and that matters; 0 = not.
+    fn key(&self) -> u64 {
+        0
+    }
+    /// The program passes the first command on to another server.
+    fn begin_upstream(&mut self) {}
 }
 
 /// A client's session in the segment, as its commands change it.

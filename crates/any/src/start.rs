@@ -124,7 +124,10 @@ fn start(name: &str) -> Result<(), StartError> {
             CommandProtocol::Redis => resp::commands::create(classes.program()),
             CommandProtocol::Memcached => memcache::commands::create(classes.program()),
             CommandProtocol::Postgres => postgres::commands::create(classes.program()),
-            CommandProtocol::Http => http::methods::create(classes.program()),
+            CommandProtocol::Http => {
+                http::methods::create(classes.program());
+                http::stages::create(classes.program());
+            }
             CommandProtocol::Mysql => mysql::classes::create(),
         }
         let _ = PROTOCOL.set(protocol);

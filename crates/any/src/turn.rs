@@ -4,17 +4,15 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use engine::statement::ticks_of_us;
-use engine::thread::{self, ThreadSession};
-use engine::{idle, periods, statement};
+use engine::{Class, idle, periods, stage, thread};
 
-/// A turn of this length, in microseconds, is long: what arrived meanwhile has waited for a noticeable time, and is
-/// worth a system call. The kernel's clock for it ticks every 1 to 10 milliseconds.
-const LONG_US: u64 = 10_000;
+/// What has waited for less than this, in microseconds, counts as if it had just arrived: the kernel's clock for it ticks
+/// every 1 to 10 milliseconds.
+const MIN_WAIT_US: u64 = 20_000;
 
 /// How a thread polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,17 +27,11 @@ pub enum Poll {
 struct Thread {
     /// When its last poll returned, 0 = it has not polled.
     woken: Cell<u64>,
-    /// When the last command of the turn ended, 0 = unknown.
-    ended: Cell<u64>,
-    /// When the turn before began, if that was long; 0 = it was not.
+    /// When the poll before returned, if that was long before; 0 = it was not.
     late: Cell<u64>,
     /// Whether it has used epoll.
     uses_epoll: Cell<bool>,
-    /// Whether it serves a session.
-    is_serving: Cell<bool>,
-    /// Whether a command's execution has no end yet.
-    is_executing: Cell<bool>,
-    /// Where the end of that execution is stored.
+    /// Where the end of the execution that runs is stored.
     execution: RefCell<ManuallyDrop<Option<Arc<AtomicU64>>>>,
 }
 
@@ -48,11 +40,8 @@ thread_local! {
     static THREAD: Thread = const {
         Thread {
             woken: Cell::new(0),
-            ended: Cell::new(0),
             late: Cell::new(0),
             uses_epoll: Cell::new(false),
-            is_serving: Cell::new(false),
-            is_executing: Cell::new(false),
             execution: RefCell::new(ManuallyDrop::new(None)),
         }
     };
@@ -64,64 +53,57 @@ static WOKEN: AtomicU64 = AtomicU64::new(0);
 /// Whether a thread that does not poll reads connections, for one that does.
 static HAS_READERS: AtomicBool = AtomicBool::new(false);
 
-impl Thread {
-    /// Whether this poll ends a turn and begins the next.
-    #[inline]
-    fn is_between_turns(&self, poll: Poll) -> bool {
-        match poll {
-            Poll::Epoll => {
-                self.uses_epoll.set(true);
-                true
-            }
-            Poll::Other => !self.uses_epoll.get(),
-        }
-    }
+/// A stage of the program's commands.
+static STAGE: OnceLock<&'static Class> = OnceLock::new();
+
+/// Whether stages of commands may be timed. Where they are not, nothing else is read.
+static HAS_STAGES: AtomicBool = AtomicBool::new(false);
+
+/// The program's commands have stages, such as this one.
+pub fn set_stage(class: &'static Class) {
+    let _ = STAGE.set(class);
+}
+
+/// Whether stages of commands may be timed.
+#[inline(always)]
+pub fn has_stages() -> bool {
+    HAS_STAGES.load(Ordering::Relaxed)
 }
 
 /// The thread's poll has returned at this moment: what it reads now arrived by then.
 pub fn begin(poll: Poll, moment: u64) {
     let is_turn = THREAD.with(|thread| {
-        if !thread.is_between_turns(poll) {
-            return false;
+        match poll {
+            Poll::Epoll => thread.uses_epoll.set(true),
+            Poll::Other if thread.uses_epoll.get() => return false,
+            Poll::Other => {}
         }
-        let (before, ended) = (thread.woken.replace(moment), thread.ended.replace(0));
-        thread
-            .late
-            .set(match ended.saturating_sub(before) > long_ticks() {
-                true => before,
-                false => 0,
-            });
+        let before = thread.woken.replace(moment);
+        let is_long = before != 0 && moment.saturating_sub(before) > min_wait();
+        thread.late.set(if is_long { before } else { 0 });
         true
     });
     if is_turn {
         WOKEN.store(moment, Ordering::Relaxed);
+        if let Some(class) = STAGE.get() {
+            HAS_STAGES.store(stage::is_timed(class), Ordering::Relaxed);
+        }
     }
 }
 
-fn long_ticks() -> u64 {
+/// [`MIN_WAIT_US`] in ticks.
+fn min_wait() -> u64 {
     static TICKS: OnceLock<u64> = OnceLock::new();
-    *TICKS.get_or_init(|| ticks_of_us(LONG_US))
+    *TICKS.get_or_init(|| ticks_of_us(MIN_WAIT_US))
 }
 
 /// The thread is about to poll.
 #[inline]
 pub fn end(poll: Poll) {
-    let is_turn = THREAD.with(|thread| thread.is_between_turns(poll));
-    if !is_turn {
-        return;
+    if poll == Poll::Epoll || !THREAD.with(|thread| thread.uses_epoll.get()) {
+        end_execution();
+        thread::serve_none();
     }
-    end_execution();
-    THREAD.with(|thread| {
-        if thread.is_serving.replace(false) {
-            thread::serve_none();
-        }
-    });
-}
-
-/// The calling thread's last statement has just ended.
-#[inline]
-pub fn note_end() {
-    THREAD.with(|thread| thread.ended.set(statement::last_end()));
 }
 
 /// When the last poll of the thread returned, or, for a thread that does not poll, that of any other; 0 = none has.
@@ -135,38 +117,64 @@ pub fn woken() -> u64 {
 
 /// When what the thread reads now arrived: its poll returned then, or, for a thread that does not poll, the
 /// last poll of another thread that passes on what arrives.
+#[inline]
 pub fn arrived() -> u64 {
-    let own = THREAD.with(|thread| thread.woken.get());
-    // A poll is not observed while everything is off.
-    let began = periods::present_began();
-    if own != 0 {
-        return own.max(began);
-    }
-    HAS_READERS.store(true, Ordering::Relaxed);
-    match WOKEN.load(Ordering::Relaxed) {
-        0 => idle::now(),
-        woken => woken.max(began),
+    match THREAD.with(|thread| thread.woken.get()) {
+        0 => arrived_elsewhere(),
+        // A poll is not observed while everything is off.
+        own => own.max(periods::present_began()),
     }
 }
 
-/// The same of what it reads from this socket. If the turn before was long, it may have arrived then: the kernel
-/// knows when, of TCP.
-pub fn arrived_at(socket: c_int) -> u64 {
-    let woken = arrived();
-    match THREAD.with(|thread| thread.late.get()) {
-        0 => woken,
-        late => {
-            let late = late.max(periods::present_began()).min(woken);
-            let waited = last_received_us(socket).map(ticks_of_us);
-            waited.map_or(woken, |ticks| {
-                idle::now().saturating_sub(ticks).clamp(late, woken)
-            })
+#[cold]
+fn arrived_elsewhere() -> u64 {
+    HAS_READERS.store(true, Ordering::Relaxed);
+    match WOKEN.load(Ordering::Relaxed) {
+        0 => idle::now(),
+        woken => woken.max(periods::present_began()),
+    }
+}
+
+/// What a thread reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When it arrived.
+    pub since: u64,
+    /// Whether the thread polls and reads connections, and no other thread reads them for it: then it executes a
+    /// command when it has read it.
+    pub is_executed: bool,
+}
+
+/// What the thread has just read from this socket. If it has not polled for long, it may have arrived before the poll
+/// returned: the kernel knows when, of TCP.
+#[inline]
+pub fn read(socket: c_int) -> Arrival {
+    let (woken, late) = THREAD.with(|thread| (thread.woken.get(), thread.late.get()));
+    let since = match (woken, late) {
+        (0, _) => arrived_elsewhere(),
+        (_, 0) => woken.max(periods::present_began()),
+        _ => arrived_late(socket, late, woken),
+    };
+    Arrival {
+        since,
+        is_executed: woken != 0 && !HAS_READERS.load(Ordering::Relaxed),
+    }
+}
+
+#[cold]
+fn arrived_late(socket: c_int, late: u64, woken: u64) -> u64 {
+    let woken = woken.max(periods::present_began());
+    let late = late.max(periods::present_began()).min(woken);
+    match last_received_us(socket).filter(|us| *us >= MIN_WAIT_US) {
+        None => woken,
+        Some(us) => {
+            let received = idle::now().saturating_sub(ticks_of_us(us));
+            received.clamp(late, woken)
         }
     }
 }
 
 /// How long ago the last bytes arrived at a TCP socket, in microseconds.
-#[cold]
 fn last_received_us(socket: c_int) -> Option<u64> {
     let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
@@ -185,22 +193,6 @@ fn last_received_us(socket: c_int) -> Option<u64> {
     (result == 0).then(|| 1000 * u64::from(info.tcpi_last_data_recv))
 }
 
-/// Whether the calling thread polls and reads connections, and no other thread reads them for it: then it executes a
-/// command when it has read it.
-#[inline]
-pub fn is_only_reader() -> bool {
-    THREAD.with(|thread| thread.woken.get()) != 0 && !HAS_READERS.load(Ordering::Relaxed)
-}
-
-/// The thread executes commands of this session, until it serves another one or polls.
-#[inline]
-pub fn serve(session: &ThreadSession) {
-    if is_only_reader() {
-        thread::serve(session);
-        THREAD.with(|thread| thread.is_serving.set(true));
-    }
-}
-
 /// The thread begins at this moment to execute commands. Their end will be stored in `end`. The execution before has
 /// ended.
 pub fn begin_execution(moment: u64, end: &Arc<AtomicU64>) {
@@ -211,22 +203,21 @@ pub fn begin_execution(moment: u64, end: &Arc<AtomicU64>) {
         if let Some(before) = before.filter(|before| !Arc::ptr_eq(before, end)) {
             before.store(moment, Ordering::Relaxed);
         }
-        thread.is_executing.set(true);
     });
 }
 
 /// The thread executes no more commands, because it writes replies or polls.
-#[inline]
+#[inline(always)]
 pub fn end_execution() {
-    if THREAD.with(|thread| thread.is_executing.get()) {
+    if has_stages() {
         store_end();
     }
 }
 
 #[cold]
+#[inline(never)]
 fn store_end() {
     THREAD.with(|thread| {
-        thread.is_executing.set(false);
         let execution = thread.execution.replace(ManuallyDrop::new(None));
         if let Some(end) = ManuallyDrop::into_inner(execution) {
             end.store(idle::now(), Ordering::Relaxed);
@@ -245,6 +236,7 @@ mod tests {
         assert_eq!(first.load(Ordering::Relaxed), 0);
         begin_execution(20, &second);
         assert_eq!(first.load(Ordering::Relaxed), 20);
+        HAS_STAGES.store(true, Ordering::Relaxed);
         end_execution();
         let end = second.load(Ordering::Relaxed);
         assert!(end > 20);
@@ -254,15 +246,18 @@ mod tests {
     }
 
     #[test]
-    fn only_after_a_long_turn_something_may_have_arrived_before_the_poll() {
+    fn only_after_a_long_time_something_may_have_arrived_before_the_poll() {
         let late = || THREAD.with(|thread| thread.late.get());
         begin(Poll::Other, 1000);
-        THREAD.with(|thread| thread.ended.set(1000 + 2 * long_ticks()));
-        begin(Poll::Other, 1000 + 3 * long_ticks());
+        assert_eq!(late(), 0, "the first poll");
+        begin(Poll::Other, 1000 + 2 * min_wait());
         assert_eq!(late(), 1000);
         // No socket: the kernel knows nothing.
-        assert_eq!(arrived_at(-1), arrived());
-        begin(Poll::Other, 1000 + 9 * long_ticks());
-        assert_eq!(late(), 0, "idle");
+        assert_eq!(read(-1).since, arrived());
+        begin(Poll::Epoll, 1001 + 2 * min_wait());
+        assert_eq!(late(), 0);
+        // Within a turn.
+        begin(Poll::Other, 9000 + 9 * min_wait());
+        assert_eq!(arrived(), 1001 + 2 * min_wait());
     }
 }

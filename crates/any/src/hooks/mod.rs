@@ -33,7 +33,7 @@ use engine::{Operation, periods};
 use crate::calls::observe;
 use crate::client::{self, Client, Stream};
 use crate::descriptors::{self, Access, Descriptor, State};
-use crate::turn;
+use crate::{turn, upstream};
 
 /// Declares functions of the C library, those of one type together. `|call|` calls the C library's own, with
 /// the same arguments.
@@ -127,7 +127,9 @@ impl Running {
             }
             let wait = object.wait(access, active);
             let is_client = state.has(State::CLIENT);
-            (is_client || wait.is_some()).then(|| Begun(entry, access, wait.map(ManuallyDrop::new)))
+            let is_passed_on = state.is_upstream() && turn::has_stages();
+            (is_client || is_passed_on || wait.is_some())
+                .then(|| Begun(entry, access, wait.map(ManuallyDrop::new)))
         })?
     }
 
@@ -145,13 +147,18 @@ impl Running {
             }
             let mut object = entry.lock();
             let Some(client) = object.as_mut().and_then(|object| object.client()) else {
+                if let Some(object) = object.as_mut().filter(|_| access == Access::In)
+                    && bytes.is_some_and(|bytes| bytes != 0)
+                {
+                    object.receive_upstream();
+                }
                 return drop(wait);
             };
             client.detect_encryption(descriptor);
             if bytes.is_none() || client.is_encrypted() {
                 return client.in_session(|_| drop(wait));
             }
-            client.read(access, wait, moved);
+            client.read(wait, moved);
             after_read(descriptor, entry, client);
         });
     }
@@ -167,6 +174,11 @@ fn is_trivial(state: State, access: Access, active: Active) -> bool {
 /// What a client's connection has moved was read.
 fn after_read(descriptor: c_int, entry: &'static Descriptor, client: &Client) {
     descriptors::set_read(descriptor, !client.may_miss());
+    // The program may pass the client's request on to another server.
+    match client.key() {
+        0 => {}
+        key => upstream::handle(entry, key),
+    }
     if client.is_quiet() {
         polls::end_quiet_later(entry);
     }

@@ -57,19 +57,14 @@ fn with_buffer(
                 std::slice::from_raw_parts(buffer.cast(), length)
             });
         };
-        pass_on(ssl, socket, access, (length != 0).then_some(moved));
+        pass_on(ssl, socket, (length != 0).then_some(moved));
     });
     result
 }
 
 /// A call of the library has read or written this socket, and has moved plain bytes if there is `moved`.
 #[inline(always)]
-fn pass_on(
-    ssl: usize,
-    socket: Option<c_int>,
-    access: Access,
-    moved: Option<impl FnOnce(&mut Stream)>,
-) {
+fn pass_on(ssl: usize, socket: Option<c_int>, moved: Option<impl FnOnce(&mut Stream)>) {
     if socket.is_none() && moved.is_none() {
         return;
     }
@@ -98,7 +93,7 @@ fn pass_on(
             descriptors::find(descriptor, state);
             client.miss();
         }
-        client.read(access, None, moved);
+        client.read(None, moved);
         after_read(descriptor, connection, client);
     }
 }
@@ -113,7 +108,7 @@ fn send_file(ssl: *mut c_void, call: impl FnOnce() -> isize) -> isize {
     observe(|| {
         let bytes = u64::try_from(result).unwrap_or(0);
         let moved = |stream: &mut Stream| stream.send_unseen(bytes);
-        pass_on(ssl, socket, Out, (bytes != 0).then_some(moved));
+        pass_on(ssl, socket, (bytes != 0).then_some(moved));
     });
     result
 }

@@ -10,6 +10,7 @@
 //! | requests | reads requests |
 //! | responses | reads responses |
 //! | route | a request's path as text, and its shape |
+//! | stages | the stages of a request |
 
 mod body;
 mod line;
@@ -19,3 +20,4 @@ mod proxy;
 mod requests;
 mod responses;
 mod route;
+pub mod stages;

@@ -14,9 +14,11 @@ use engine::statement::{self, Statement};
 use super::methods::{self, Method};
 use super::requests::{self, Request};
 use super::responses;
+use super::stages::Progress;
 use super::{proxy, route};
 use crate::session::{Protocol, Session, fail, shrink};
 use crate::turn::arrived;
+use crate::upstream::new_key;
 
 /// The most requests of a connection that have no response yet. The server reads as many as its buffers have
 /// space for: four times 8 KiB if the configuration does not say otherwise.
@@ -53,6 +55,9 @@ pub struct Requests {
     rest: Request,
     /// An empty request, whose memory the next one takes.
     spare: Request,
+    /// The stage of the first one.
+    progress: Progress,
+    key: u64,
     /// Whether nothing was read yet.
     is_new: bool,
     is_lost: bool,
@@ -73,6 +78,8 @@ impl Requests {
             is_described: false,
             rest: Request::default(),
             spare: Request::default(),
+            progress: Progress::default(),
+            key: new_key(),
             is_new: true,
             is_lost: false,
             session,
@@ -118,6 +125,10 @@ impl Protocol for Requests {
         self.run_first();
     }
 
+    fn begin_send(&mut self) {
+        self.progress.begin_write();
+    }
+
     fn send(&mut self, mut bytes: &[u8]) {
         loop {
             if self.pending.is_empty() {
@@ -133,9 +144,13 @@ impl Protocol for Requests {
             let request = self.pending.front().map(Pending::of_response);
             match self.responses.next(&mut bytes, request.unwrap_or_default()) {
                 Ok(None) => return,
-                Ok(Some(responses::Event::Head)) => self.set_account(),
+                Ok(Some(responses::Event::Head)) => {
+                    self.progress.begin_sending();
+                    self.set_account();
+                }
                 Ok(Some(responses::Event::End)) => self.end_response(),
                 Ok(Some(responses::Event::Upgrade)) => {
+                    self.progress.begin_sending();
                     self.set_account();
                     self.end_first(End::Response);
                     self.pending.clear();
@@ -191,6 +206,17 @@ impl Protocol for Requests {
     fn is_start(&self, bytes: &[u8]) -> bool {
         requests::is_start(bytes)
     }
+
+    fn key(&self) -> u64 {
+        match self.progress.may_pass_on() {
+            true => self.key,
+            false => 0,
+        }
+    }
+
+    fn begin_upstream(&mut self) {
+        self.progress.begin_upstream();
+    }
 }
 
 impl Requests {
@@ -224,6 +250,7 @@ impl Requests {
             is_described,
             session,
             host,
+            progress,
             ..
         } = self;
         let first = pending.front()?;
@@ -239,7 +266,11 @@ impl Requests {
         }
         let method = first.method()?;
         let statement = match running.take() {
-            None => statement::start_since(method.class, first.since),
+            None => {
+                let statement = statement::start_since(method.class, first.since);
+                progress.begin(first.since);
+                statement
+            }
             Some(statement) => {
                 if !*is_described {
                     statement.refine(method.class);
@@ -248,6 +279,7 @@ impl Requests {
             }
         };
         if *has_headers && !mem::replace(is_described, true) {
+            progress.end_reading();
             session.describe(
                 &statement,
                 |text| route::write_text(method.name, target, *is_target_cut, text),

@@ -8,6 +8,7 @@ use foldhash::fast::FixedState;
 
 use crate::names::create_class;
 use crate::request::Request;
+use crate::turn;
 
 /// Names in lower case, each with the positions of the first and the last key and the step between keys, as
 /// the command COMMAND answers them. 0 = there are no keys at fixed positions.
@@ -91,6 +92,7 @@ pub fn create(program: &str) {
     for class in [stages.queue, stages.execution, stages.blocked, stages.write] {
         class.register();
     }
+    turn::set_stage(stages.execution);
 }
 
 /// The stages of commands.

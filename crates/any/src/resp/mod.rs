@@ -6,10 +6,12 @@
 //! | pipeline | the commands of a connection that run; its user, name and database |
 //! | replies | reads replies: where each ends, and whether it is an error |
 //! | requests | reads requests |
+//! | stages | the stages of a command |
 //! | text | a command as text, and its normalised form |
 
 pub mod commands;
 pub mod pipeline;
 mod replies;
 mod requests;
+mod stages;
 mod text;

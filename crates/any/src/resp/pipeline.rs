@@ -8,15 +8,14 @@
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::mem;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::Command as State;
 use engine::statement::{self, Statement};
-use engine::{idle, stage};
+use engine::thread;
 
 use super::commands::{self, Command, Effect};
 use super::replies::{self, Reply};
+use super::stages::{self, Progress};
 use super::{requests, text};
 use crate::request::Request;
 use crate::session::{MAX_PENDING, MAX_STORED_BYTES, Protocol, Session, fail, shrink};
@@ -67,10 +66,9 @@ pub struct Commands {
     spare: Vec<Request>,
     session: Session,
     socket: c_int,
-    /// When the execution of what was read last began, 0 = its stages are not recorded, and when it ended.
-    execution: (u64, Arc<AtomicU64>),
-    /// Whether the running statement's reply is written.
-    is_writing: bool,
+    /// When what was read last arrived.
+    since: u64,
+    progress: Progress,
     name: String,
     library: [String; 2],
 }
@@ -99,8 +97,8 @@ impl Commands {
             spare: Vec::new(),
             session,
             socket,
-            execution: (0, Arc::default()),
-            is_writing: false,
+            since: 0,
+            progress: Progress::default(),
             name: String::new(),
             library: Default::default(),
         }
@@ -137,7 +135,14 @@ impl Protocol for Commands {
     }
 
     fn receive(&mut self, bytes: &[u8]) {
-        self.begin_execution();
+        let arrival = turn::read(self.socket);
+        self.since = arrival.since;
+        let is_executed = arrival.is_executed && self.session.is_recorded();
+        if is_executed {
+            thread::serve_session();
+        }
+        let pending = &self.pending;
+        (self.progress).read(|| is_executed && pending.is_empty());
         let mut parser = mem::take(&mut self.requests);
         match parser.read(bytes, |request| self.begin(request)) {
             Ok(()) if !self.is_lost => self.requests = parser,
@@ -171,42 +176,13 @@ impl Protocol for Commands {
 }
 
 impl Commands {
-    /// The thread executes what it has read now, if that follows no command without a reply. Reads the clock only
-    /// if stages are recorded.
-    fn begin_execution(&mut self) {
-        self.execution.0 = 0;
-        if self.pending.is_empty()
-            && let Some(stages) = commands::stages()
-            && stage::is_timed(stages.execution)
-            && self.session.is_recorded()
-            && turn::is_only_reader()
-        {
-            let now = idle::now();
-            self.execution.0 = now;
-            turn::begin_execution(now, &self.execution.1);
-        }
-    }
-
     /// The reply to the running statement is written.
+    #[inline]
     fn begin_write(&mut self) {
-        let recorded = (self.pending.front()).filter(|first| first.executed != 0);
-        let Some((stages, _)) = commands::stages().zip(recorded) else {
-            return;
-        };
-        if self.running.is_none() || mem::replace(&mut self.is_writing, true) {
-            return;
-        }
-        let woken = turn::woken();
-        match self.execution.1.load(Ordering::Relaxed) {
-            // Another thread writes it before this one has done anything else.
-            0 => stage::set_at(stages.write, idle::now()),
-            // The thread has polled since: the command waited for something else.
-            ended if ended < woken => {
-                stage::set_at(stages.blocked, ended);
-                stage::set_at(stages.write, woken);
-            }
-            ended => stage::set_at(stages.write, ended),
-        }
+        let (pending, running) = (&self.pending, &self.running);
+        self.progress.write(|| {
+            running.is_some() && pending.front().is_some_and(|first| first.executed != 0)
+        });
     }
 
     /// A command has arrived.
@@ -234,10 +210,10 @@ impl Commands {
         self.pending.push_back(Pending {
             command,
             request,
-            since: turn::arrived_at(self.socket),
+            since: self.since,
             executed: match is_silent {
                 true => 0,
-                false => self.execution.0,
+                false => self.progress.began(),
             },
             is_silent,
         });
@@ -304,7 +280,7 @@ impl Commands {
 
     /// Ends a command, which is pending no more. `None`: it gets no reply.
     fn finish(&mut self, pending: Pending, reply: Option<&Reply>) {
-        self.is_writing = false;
+        self.progress.end();
         let statement = match self.running.take() {
             Some(statement) => statement,
             None => pending.start(true, &mut self.session),
@@ -333,7 +309,6 @@ impl Commands {
             self.execute(reply);
         }
         drop(statement);
-        turn::note_end();
         self.follow(&pending);
         self.recycle(pending.request);
     }
@@ -451,12 +426,8 @@ impl Pending {
             true => statement::start_since(command.class, self.since),
             false => statement::start(command.class),
         };
-        if has_waited
-            && self.executed != 0
-            && let Some(stages) = commands::stages()
-        {
-            stage::set_at(stages.queue, self.since);
-            stage::set_at(stages.execution, self.executed);
+        if has_waited && self.executed != 0 {
+            stages::enter_execution(self.since, self.executed);
         }
         if request.count() != 0 {
             session.describe(

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::Value as Json;
 
@@ -237,9 +238,6 @@ fn each_tool_names_who_holds_the_event_loop() {
             redis.server.number(&sql)
         };
         let (holder, waiter) = (connection("holder"), connection("waiter"));
-        let mut recorder = directory.tare(["record", "--dir", "history"].iter().chain(&target));
-        let mut recorder = Process::start(recorder.stderr(Stdio::piped()));
-        recorder.message("recording ");
         let live = Live::start(directory, &target);
         // An instant between two commands may have no waiting session.
         wait_for("a page with the blocker", || {
@@ -260,15 +258,22 @@ fn each_tool_names_who_holds_the_event_loop() {
                 |row: &&Json| row["wait"] == "the event loop" && row["connection"] == waiter;
             rows.iter().find(is_blocked).cloned()
         });
-        recorder.signal("INT");
-        assert!(recorder.wait().success());
         let history = ["--history", "history"];
         let sql = format!(
             "SELECT digest, text, blocker_text, blocker_state FROM blocks \
-             WHERE kind = 'event loop' AND connection_id = {waiter} AND blocker_connection_id = {holder}"
+             WHERE kind = 'event loop' AND connection_id = {waiter} AND blocker_connection_id = {holder} \
+             AND blocker_state = 'running'"
         );
-        let blocks = rows(directory, &history, &sql);
-        let block = blocks.first().expect("a block");
+        // The recorder reads who waits once a second, and may miss the instants.
+        let block = wait_for("a block", || {
+            let mut recorder = directory.tare(["record", "--dir", "history"].iter().chain(&target));
+            let mut recorder = Process::start(recorder.stderr(Stdio::piped()));
+            recorder.message("recording ");
+            thread::sleep(Duration::from_millis(1500));
+            recorder.signal("INT");
+            assert!(recorder.wait().success());
+            rows(directory, &history, &sql).first().cloned()
+        });
         assert_eq!(
             (&block["digest"], &block["text"]),
             (&Json::Null, &Json::Null)

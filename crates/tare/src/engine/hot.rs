@@ -100,6 +100,8 @@ mod own;
 mod session;
 #[cfg(own_tls)]
 use own::HOT;
+#[cfg(feature = "door")]
+pub(crate) use session::own_local;
 pub(crate) use session::{
     Before, enter_session, is_in_session, is_local, leave_outer_session, leave_session, no_session,
     session_depth, stay_in_session,

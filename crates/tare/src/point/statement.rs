@@ -168,21 +168,6 @@ fn begin_number(local: &Local, number: u16, source: Source) -> Option<Statement>
     }))
 }
 
-/// When the calling thread's last statement ended, an [`idle::now`](crate::idle::now), if it has had no event
-/// since; 0 = unknown.
-#[cfg(feature = "door")]
-#[doc(hidden)]
-#[inline]
-pub fn last_end() -> u64 {
-    let Some(local) = local_of_statements() else {
-        return 0;
-    };
-    match local.edge.get() {
-        0 if local.statements.get() == 0 => local.slot.activity.began.load(Ordering::Relaxed),
-        edge => edge,
-    }
-}
-
 /// Microseconds in ticks, the unit of [`Counter::LockTime`].
 #[doc(hidden)]
 #[inline]

@@ -233,20 +233,22 @@ pub fn set_os_id(id: u64) {
     }
 }
 
-/// The calling thread, outside of any session, works for this session from now on, until it serves another
-/// one or none: for hosts whose threads serve many sessions in turn and enter them only for moments. A reader
-/// then knows for whom the others wait.
+/// The calling thread works for the session that it has entered, also when it has left it, until it serves another
+/// one or none: for hosts whose threads serve many sessions in turn and enter them only for moments. A reader then
+/// knows for whom the others wait.
 #[cfg(feature = "door")]
 #[doc(hidden)]
 #[inline]
-pub fn serve(session: &ThreadSession) {
-    if let Some(local) = local_of_statements() {
-        let served = &local.slot.activity.served;
-        served.store(session.id(), Ordering::Relaxed);
+pub fn serve_session() {
+    if let Some(session) = local_of_statements()
+        && let Some(thread) = hot::own_local()
+    {
+        let id = session.slot.thread_id.load(Ordering::Relaxed);
+        thread.slot.activity.served.store(id, Ordering::Relaxed);
     }
 }
 
-/// The calling thread, outside of any session, serves no session any more ([`serve`]).
+/// The calling thread, outside of any session, serves no session any more ([`serve_session`]).
 #[cfg(feature = "door")]
 #[doc(hidden)]
 #[inline]

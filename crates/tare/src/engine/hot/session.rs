@@ -22,6 +22,23 @@ pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
     })
 }
 
+/// The calling thread's own local, while it has entered a session; `None`: it has none that records now.
+#[cfg(feature = "door")]
+#[inline(always)]
+pub(crate) fn own_local<'a>() -> Option<&'a Local> {
+    HOT.with(|hot| {
+        if hot.sessions.get() == 0 {
+            return None;
+        }
+        // SAFETY: null, or the thread's local, which outlives its sessions.
+        let own = unsafe { hot.own.get().as_ref() }?;
+        let generation = crate::engine::running::NOW
+            .generation
+            .load(std::sync::atomic::Ordering::Relaxed);
+        (own.key >> 32 == u64::from(generation)).then_some(own)
+    })
+}
+
 /// Whether the calling thread has entered a session.
 #[inline(always)]
 pub(crate) fn is_in_session() -> bool {
