@@ -100,7 +100,8 @@ impl SegmentSource {
         let trace = [session.outer_text(), session.text()].into_iter().flatten();
         let trace = trace
             .filter_map(|text| TraceContext::of_statement(text))
-            .next();
+            .next()
+            .or_else(|| TraceContext::parse(session.thread.traceparent.as_deref()?));
         let (digest, text) = match session.digest {
             Some((hash, _)) => (Some(hash), None),
             None => (None, session.text().map(|text| cut(sampled_text(text)))),

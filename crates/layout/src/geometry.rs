@@ -328,6 +328,8 @@ pub struct Geometry {
     pub slot: usize,
     /// Within a slot: offset of the open statements.
     pub statements: usize,
+    /// Within a slot: offset of the `traceparent`.
+    pub traceparent: usize,
     /// Within a bank: offset of the class index.
     pub class_index: usize,
     /// Within a bank: offset of the arena.
@@ -360,6 +362,7 @@ struct SlotOffsets {
     slot: usize,
     statements: usize,
     rings: [usize; 4],
+    traceparent: usize,
     stride: usize,
 }
 
@@ -375,12 +378,13 @@ impl SlotOffsets {
         let ring_transactions = statements + STATEMENT_DEPTH * statement;
         let ring_stages = ring_transactions + l.history * size_of::<event::Transaction>();
         let ring_waits = ring_stages + l.history * size_of::<event::Stage>();
-        let end = ring_waits + l.history * size_of::<event::Wait>();
+        let traceparent = ring_waits + l.history * size_of::<event::Wait>();
         Self {
             slot,
             statements,
             rings: [ring_waits, ring_stages, ring_statements, ring_transactions],
-            stride: round_up(end, PAGE),
+            traceparent,
+            stride: round_up(traceparent + LINE_BYTES, PAGE),
         }
     }
 }
@@ -406,9 +410,8 @@ impl BankOffsets {
 
 /// Stride and count of each region, in the order of [`Region`].
 fn shapes(l: &Limits, slot: &SlotOffsets, bank: &BankOffsets) -> [(usize, usize); REGIONS] {
-    // One bank for every thread and one more for every account: then a thread that finds no free bank
-    // finds an account with two, in any history of threads (see `merge` in the writer). One more bank is for
-    // events outside of all threads.
+    // One bank for every thread and one more for every account: then a thread that finds no free bank finds an
+    // account with two, in any history of threads (see `merge` in the writer). One more is for events outside of all.
     let banks = bank_count(l);
     let baseline_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
     let events = (shared_chunks(l) + l.threads) * CHUNK_EVENTS;
@@ -493,9 +496,8 @@ fn long_text_words(l: &Limits) -> usize {
 }
 
 impl Geometry {
-    /// The number of the account for threads whose account is still unknown. It comes after all others.
-    /// Counts by class in a bank of this account are moved to a bank of another account before a reader
-    /// adds them up.
+    /// The number of the account for threads whose account is still unknown, after all others. Counts by class in a
+    /// bank of this account are moved to a bank of another account before a reader adds them up.
     pub const fn nobody(&self) -> usize {
         self.limits.accounts + UNLISTED
     }
@@ -525,6 +527,7 @@ impl Geometry {
             rings: slot.rings,
             slot: slot.slot,
             statements: slot.statements,
+            traceparent: slot.traceparent,
             class_index: bank.class_index,
             arena: bank.arena,
             shared_chunks: shared_chunks(&limits),
@@ -585,8 +588,7 @@ mod tests {
     #[test]
     fn the_largest_limits_still_fit_an_address_space() {
         let limits = Limits::default().threads(65_536).instances(1_048_576);
-        let limits = limits.arena_lines(32_767);
-        assert!(Geometry::new(limits.clamped()).total_bytes < 1 << 46);
+        assert!(Geometry::new(limits.arena_lines(32_767).clamped()).total_bytes < 1 << 46);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::primitive::{AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TARE\x00SEG");
 
 /// Incremented with every change of any byte's meaning. A reader accepts only its own version.
-pub const LAYOUT_VERSION: u32 = 18;
+pub const LAYOUT_VERSION: u32 = 19;
 
 /// [`Header::state`]: the writer records.
 pub const LIVE: u32 = 1;

@@ -40,6 +40,7 @@ pub mod shared;
 pub mod sizes;
 pub mod slot;
 pub mod source;
+pub mod traceparent;
 pub mod view;
 
 pub use class::Kind;

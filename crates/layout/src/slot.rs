@@ -161,7 +161,9 @@ pub struct Slot {
     /// The records that events of tasks use: bit `i` that of statement `i`, bit [`TASK_WAIT_BIT`] `+ i` that of
     /// wait `i`. A record of theirs that is 0 has ended.
     pub task_records: AtomicU32,
-    _line0: AtomicU32,
+    /// Odd while the `traceparent` of its client's request changes, 0 = it never had one: see
+    /// [`Traceparent`](crate::traceparent::Traceparent).
+    pub traceparent_sequence: AtomicU32,
 
     /// Total events put into each history ring: waits, stages, statements, transactions.
     pub pushed: [AtomicU64; 4],

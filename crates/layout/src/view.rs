@@ -23,6 +23,7 @@ use crate::row_lock::{Board, RowLock, RowLockWait};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 use crate::source::Source;
+use crate::traceparent::Traceparent;
 
 /// The baselines' regions, by number.
 const BASELINES: [Region; baseline::COUNT] = [
@@ -416,6 +417,14 @@ impl<'a> View<'a> {
     pub fn active_text(&self, i: usize) -> &'a [AtomicU64] {
         let words = self.geometry.region(Region::ActiveTexts).stride / 8;
         self.slice(Region::ActiveTexts, i, 0, words)
+    }
+
+    /// The `traceparent` of slot `i`'s client.
+    pub fn traceparent(&self, i: usize) -> Traceparent<'a> {
+        Traceparent {
+            sequence: &self.slot(i).traceparent_sequence,
+            text: &self.slice(Region::Slots, i, self.geometry.traceparent, 1)[0],
+        }
     }
 
     /// The attributes of slot `i`'s client.

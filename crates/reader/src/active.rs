@@ -10,6 +10,7 @@ use tare_layout::object::target;
 use tare_layout::primitive::AtomicU64;
 use tare_layout::slot::{LIVE, STATEMENT_DEPTH, Slot, TASK_WAIT_BIT, WAIT_DEPTH};
 use tare_layout::source::split;
+use tare_layout::traceparent::{MAX_BYTES, Traceparent};
 use tare_layout::{View, process};
 
 use crate::event_loop::Served;
@@ -46,6 +47,8 @@ pub struct ActiveThread {
     pub wait: Option<Wait>,
     /// The address in the host of the lock that it waits for, 0 = unknown; at the level `active`.
     pub lock_address: u64,
+    /// The `traceparent` of its client's request.
+    pub traceparent: Option<Arc<str>>,
 }
 
 /// A statement that runs.
@@ -176,6 +179,8 @@ fn read_stable(view: View<'_>, number: usize, slot: &Slot) -> Option<ActiveThrea
 
 fn read(view: View<'_>, number: usize, slot: &Slot) -> ActiveThread {
     let id = slot.thread_id.load(Ordering::Relaxed);
+    let traceparent = view.traceparent(number);
+    let sequence = traceparent.sequence();
     let active = active_statement(view, number, slot, id);
     let (active_wait, lock_address) = match active {
         Some(_) => active_wait(slot, id).unzip(),
@@ -195,7 +200,17 @@ fn read(view: View<'_>, number: usize, slot: &Slot) -> ActiveThread {
         stage: slot.activity.stage.load(Ordering::Relaxed) as usize,
         wait: active_wait.or_else(|| wait(slot, id)),
         lock_address: lock_address.unwrap_or(0),
+        // Last: it is that of the statement if it has not changed since.
+        traceparent: read_traceparent(traceparent, sequence),
     }
+}
+
+/// The text of this number; `None`: there is none, or it has changed.
+fn read_traceparent(place: Traceparent<'_>, sequence: u32) -> Option<Arc<str>> {
+    let mut bytes = [0; MAX_BYTES];
+    let text = place.get(sequence, &mut bytes)?;
+    let text = std::str::from_utf8(text).ok();
+    text.filter(|text| !text.is_empty()).map(Into::into)
 }
 
 /// The statement in the thread's line: the innermost one that began at the level `active`.

@@ -113,7 +113,7 @@ pub(crate) struct Local {
     pub(super) metric_flags: *const AtomicU8,
     /// The slot's row of metrics.
     pub(super) metric_row: *const AtomicU64,
-    /// `state_text`, `info` or `attributes` of the slot were written.
+    /// `state_text`, `info`, `attributes` or `traceparent` of the slot were written.
     pub has_texts: Cell<bool>,
     /// The account.
     pub account: Cell<Account>,

@@ -79,6 +79,7 @@ impl Local {
             slot.state_text.set("");
             slot.info.set("");
             slot.attributes.clear();
+            view.traceparent(number).clear();
         }
         begin_slot(slot, view.statements(number), first_text as u64, |slot| {
             let id = shared.next_thread_id.0.fetch_add(1, Ordering::Relaxed);

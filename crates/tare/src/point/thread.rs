@@ -183,6 +183,34 @@ pub fn set_info(text: &str) {
     }
 }
 
+/// Sets the `traceparent` of the client's request, as W3C's Trace Context defines it; empty = none. It applies to the
+/// statements that begin in the calling thread or session until it is set again. A text that cannot be valid is ignored.
+/// Statements whose text has a comment with a `traceparent` belong to the trace of that comment.
+///
+/// ```
+/// tare::thread::set_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+/// ```
+#[cfg_attr(not(feature = "instrument"), inline)]
+pub fn set_traceparent(text: &str) {
+    if let Some(local) = local() {
+        local.has_texts.set(true);
+        let place = local.engine.view.traceparent(local.slot_number());
+        place.set(traceparent_of(text).as_bytes());
+    }
+}
+
+/// The part of a text that a slot stores. Later versions of the format may have more after a dash.
+fn traceparent_of(text: &str) -> &str {
+    match text.as_bytes().get(TRACEPARENT_BYTES) {
+        None if text.len() == TRACEPARENT_BYTES => text,
+        Some(b'-') if !text.starts_with("00") => text.get(..TRACEPARENT_BYTES).unwrap_or(""),
+        _ => "",
+    }
+}
+
+/// Bytes of a `traceparent` of version 00.
+const TRACEPARENT_BYTES: usize = 55;
+
 /// Sets how the client is connected.
 #[cfg_attr(not(feature = "instrument"), inline)]
 pub fn set_connection_type(connection: ConnectionType) {
