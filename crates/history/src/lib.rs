@@ -33,11 +33,14 @@ mod segment;
 mod server;
 mod status;
 mod time;
+mod traceparents;
 mod writer;
 
 /// The queries of a recorder, for tools that exclude them.
 pub fn questions() -> impl Iterator<Item = &'static str> {
-    growth::questions().chain(server::QUESTIONS)
+    growth::questions()
+        .chain(server::QUESTIONS)
+        .chain([traceparents::QUESTION])
 }
 
 pub use batch::Value;

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tare_reader::{Schedule, priority};
 
+use crate::blocks::LockReading;
 use crate::error::Error;
 use crate::exact::{Due, ExactWindows};
 use crate::growth::Growth;
 use crate::plan::{Plan, PlanReader};
 use crate::query::{Query, QueryError};
 use crate::retention::Retention;
-use crate::sample::{Follower, Moment, Source};
+use crate::sample::{Follower, Moment, Sample, Source};
 use crate::writer::Writer;
 
 /// Options of a recorder.
@@ -233,7 +234,8 @@ impl<'a> Recorder<'a> {
         let (start, since) = (Instant::now(), self.last_locks.elapsed());
         if since >= LOCKS_INTERVAL {
             self.last_locks = start;
-            let locks = source.read_locks(moment);
+            let mut locks = source.read_locks(moment);
+            add_traces(&mut locks, &moment.samples);
             for follower in &mut self.followers {
                 follower.follow_locks(&locks);
             }
@@ -408,5 +410,19 @@ impl<'a> Recorder<'a> {
         let (directory, host) = (&self.options.directory, &self.options.host);
         (self.options.retention).apply(directory, host, SystemTime::now())?;
         Ok(())
+    }
+}
+
+/// Adds the traces of the statements that run to sessions whose statement has none in its text.
+fn add_traces(locks: &mut LockReading, samples: &[Sample]) {
+    let trace = |thread: u64| {
+        let sample = samples.iter().find(|sample| sample.thread_id == thread)?;
+        sample.trace
+    };
+    for block in &mut locks.blocks {
+        let holder = block.holder.as_mut().map(|holder| &mut holder.party);
+        for party in [Some(&mut block.waiter), holder].into_iter().flatten() {
+            party.trace = party.trace.or_else(|| trace(party.thread_id));
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::query::{Answer, Query, QueryError};
 use crate::row_locks::{RowLocks, has_row_waits, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
 use crate::status::ServerStatus;
+use crate::traceparents::Traceparents;
 
 macro_rules! question {
     ($os_id:literal, $join:literal) => {
@@ -61,6 +62,7 @@ pub struct ServerSource<A> {
     scheduler: Result<Scheduler, String>,
     /// Of [`QUESTIONS_WITH_OS_ID`], those that the server has not refused.
     with_os_id: &'static [&'static str],
+    traceparents: Traceparents,
 }
 
 impl<A: Query> ServerSource<A> {
@@ -72,6 +74,7 @@ impl<A: Query> ServerSource<A> {
             row_locks,
             scheduler: pid.map(Scheduler::new),
             with_os_id: &QUESTIONS_WITH_OS_ID,
+            traceparents: Traceparents::default(),
         }
     }
 
@@ -96,11 +99,18 @@ impl<A: Query> ServerSource<A> {
 
 impl<A: Query> Source for ServerSource<A> {
     fn read_moment(&mut self) -> Result<Moment, QueryError> {
+        self.traceparents.read(&mut self.server)?;
         let rows = self.query()?;
         let at = SystemTime::now();
         let mut all: Vec<(Sample, u64)> = rows.iter().filter_map(|row| sample(row)).collect();
         // Statements and waits nest. The innermost is first, but a metadata lock wait precedes it. The client's
         // statement is the outermost.
+        let of_variable =
+            |sample: &Sample| self.traceparents.of(sample.thread_id, sample.statement_ns);
+        let mut of_variables: Vec<(u64, TraceContext)> = (all.iter())
+            .filter_map(|(sample, _)| Some((sample.thread_id, of_variable(sample)?)))
+            .collect();
+        of_variables.dedup_by_key(|(thread, _)| *thread);
         all.dedup_by(|(outer, _), (inner, _)| {
             let is_same = outer.thread_id == inner.thread_id;
             if is_same {
@@ -108,6 +118,12 @@ impl<A: Query> Source for ServerSource<A> {
             }
             is_same
         });
+        for (thread, trace) in of_variables {
+            let mut sampled = all.iter_mut().map(|(sample, _)| sample);
+            if let Some(sample) = sampled.find(|sample| sample.thread_id == thread) {
+                sample.trace = sample.trace.or(Some(trace));
+            }
+        }
         if let Ok(scheduler) = &mut self.scheduler {
             scheduler.begin_moment();
             for (sample, os_id) in all
