@@ -3,6 +3,8 @@
 #[path = "support/servers.rs"]
 mod servers;
 mod support;
+#[path = "support/traceparent.rs"]
+mod traceparent;
 
 use std::process::Stdio;
 use std::thread;
@@ -167,4 +169,33 @@ fn tare_serve() {
     );
     let lock = ["DO GET_LOCK('report', 0)", "DO GET_LOCK('report', 600)"];
     check(&directory, target, &|| server.connect(), lock);
+}
+
+/// Query attributes, and the user variable.
+#[test]
+fn tare_serve_has_the_traces_of_attributes_and_of_the_variable() {
+    let directory = Directory::new("traces");
+    let server = Host::tare(&[]);
+    let pid = server.pid().to_string();
+    let ways = ["attribute", "prepared", "comment", "variable"];
+    traceparent::check(&directory, server.socket(), ["--pid", &pid], &ways, true);
+}
+
+/// A stock server has the variable, and no attributes.
+#[test]
+fn a_stock_mysql_has_the_traces_of_the_variable() {
+    if Version::Mysql97.is_left_out() {
+        return;
+    }
+    let server = Server::start(Version::Mysql97, Engine::StockDefaults, &[]);
+    let socket = server.directory.path().join("mysql.sock");
+    let ways = ["comment", "variable"];
+    traceparent::check(
+        &server.directory,
+        &socket,
+        ["--dsn", "mysql.sock"],
+        &ways,
+        false,
+    );
+    server.stop();
 }

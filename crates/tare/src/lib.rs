@@ -98,6 +98,10 @@ pub mod runtime;
 mod segment_file;
 mod source;
 
+#[cfg(feature = "door")]
+#[doc(hidden)]
+pub mod traceparent;
+
 pub mod digest;
 mod engine;
 mod lock;

@@ -9,12 +9,14 @@
 //! | pipeline | the commands of a connection, as statements |
 //! | prepared | prepared statements by their numbers |
 //! | replies | reads the answer to a command |
-//! | results | outcomes: OK, EOF and error packets; attributes of a query |
+//! | results | outcomes: OK, EOF and error packets |
+//! | attributes, trace | the trace of a request: its query attribute, and `@traceparent` |
 //! | running | the statement that runs, and how it ends |
 //! | secrets | passwords in statements |
 //! | session | how a session begins; its user, database and character set |
 //! | tokens | the tokens of a statement, and where it ends |
 
+mod attributes;
 pub mod classes;
 mod kinds;
 mod login;
@@ -27,3 +29,4 @@ mod running;
 mod secrets;
 mod session;
 mod tokens;
+mod trace;

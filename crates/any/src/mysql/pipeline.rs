@@ -13,14 +13,16 @@ use engine::idle;
 use engine::prepared::Prepared;
 use engine::statement::Statement;
 
+use super::attributes;
 use super::classes::{Classes, classes, command};
 use super::login::{Login, capability as has};
 use super::packets::{Fields, Packet, Packets};
 use super::prepared::{PreparedStatement, PreparedStatements};
 use super::replies::{Replies, Reply, Shape};
-use super::results::{Done, Failure, skip_attributes, status};
+use super::results::{Done, Failure, status};
 use super::running::Running;
 use super::session::{Client, NotRead, Phase};
+use super::trace::RequestTrace;
 use crate::session::{MAX_STORED_BYTES, Protocol, Session};
 
 /// Bytes of a client's packet that are stored: of a longer text the first part is read.
@@ -38,6 +40,8 @@ struct Pending {
     /// When it arrived.
     since: u64,
     arguments: Arguments,
+    /// The query attribute.
+    traceparent: Option<String>,
 }
 
 /// What is stored of a command.
@@ -73,6 +77,9 @@ pub struct Connection {
     prepared: PreparedStatements,
     /// The memory of a text for the next one.
     spare: String,
+    trace: RequestTrace,
+    /// Whether parameters were sent before their statement is executed.
+    has_long_data: bool,
 }
 
 impl Connection {
@@ -91,6 +98,8 @@ impl Connection {
             running: None,
             prepared: PreparedStatements::default(),
             spare: String::new(),
+            trace: RequestTrace::default(),
+            has_long_data: false,
         })
     }
 }
@@ -109,6 +118,7 @@ impl Protocol for Connection {
 
     fn repeat(&mut self, is_recorded: bool) {
         self.client.repeat(is_recorded);
+        self.trace.repeat();
     }
 
     fn is_lost(&self) -> bool {
@@ -197,36 +207,58 @@ impl Connection {
         if packet.sequence != 0 || self.pending.len() == MAX_PENDING {
             return self.lose_track();
         }
-        let Some(arguments) = self.read_arguments(number, body, packet.is_cut()) else {
+        let Some((arguments, traceparent)) = self.read_arguments(number, body, packet.is_cut())
+        else {
             return self.lose_track();
         };
         self.pending.push_back(Pending {
             number,
             since,
             arguments,
+            traceparent,
         });
         if self.pending.len() == 1 {
             self.run_first();
         }
     }
 
-    /// `None`: they are malformed.
-    fn read_arguments(&mut self, number: u8, body: &[u8], is_cut: bool) -> Option<Arguments> {
+    /// The arguments, and the query attribute `traceparent`. `None`: they are malformed.
+    fn read_arguments(
+        &mut self,
+        number: u8,
+        body: &[u8],
+        is_cut: bool,
+    ) -> Option<(Arguments, Option<String>)> {
+        let has_attributes = self.client.capabilities & has::QUERY_ATTRIBUTES != 0;
+        let mut traceparent = None;
         let mut fields = Fields(body);
-        Some(match number {
+        let arguments = match number {
             command::QUERY => {
-                let body = match self.client.capabilities & has::QUERY_ATTRIBUTES {
-                    0 => Some(body),
-                    _ => skip_attributes(body),
+                let text = match has_attributes {
+                    false => Some(body),
+                    true => attributes::read_query(body).map(|(text, attribute)| {
+                        traceparent = attribute;
+                        text
+                    }),
                 };
-                Arguments::Text(body.and_then(|body| self.store(body)), is_cut)
+                Arguments::Text(text.and_then(|body| self.store(body)), is_cut)
+            }
+            command::EXECUTE => {
+                let id = fields.number(4)? as u32;
+                let has_long_data = std::mem::take(&mut self.has_long_data);
+                if has_attributes && !has_long_data {
+                    traceparent = attributes::read_execution(&mut fields);
+                }
+                Arguments::Statement(id)
+            }
+            command::LONG_DATA => {
+                self.has_long_data = true;
+                Arguments::Statement(fields.number(4)? as u32)
             }
             command::PREPARE => Arguments::Text(self.store(body), is_cut),
-            command::EXECUTE
-            | command::CLOSE
-            | command::LONG_DATA
-            | command::FETCH
-            | command::BULK_EXECUTE => Arguments::Statement(fields.number(4)? as u32),
+            command::CLOSE | command::FETCH | command::BULK_EXECUTE => {
+                Arguments::Statement(fields.number(4)? as u32)
+            }
             command::INIT_DB => {
                 let name = &body[..body.len().min(MAX_NAME_BYTES)];
                 Arguments::Database(String::from_utf8_lossy(name).into_owned())
@@ -238,7 +270,8 @@ impl Connection {
             command::CHANGE_USER => return None,
             command::SET_OPTION => Arguments::Option(fields.number(2)? as u16),
             _ => Arguments::None,
-        })
+        };
+        Some((arguments, traceparent))
     }
 
     /// Stores a text, if it is read and there is space.
@@ -262,6 +295,8 @@ impl Connection {
         while let Some(first) = self.pending.front_mut() {
             let (number, since) = (first.number, first.since);
             let arguments = mem::replace(&mut first.arguments, Arguments::None);
+            self.trace.attribute = first.traceparent.take();
+            self.trace.publish(self.client.session.is_recorded());
             self.client.session.set_state(state_of(number));
             let (running, arguments) = self.start(number, arguments, since);
             if let Some(first) = self.pending.front_mut() {
@@ -327,9 +362,12 @@ impl Connection {
     }
 
     /// Starts a text's first statement. Returns the number of bytes behind it.
-    fn start_next(&self, text: &str, since: u64) -> (Running, usize) {
+    fn start_next(&mut self, text: &str, since: u64) -> (Running, usize) {
         let (first, rest) = self.client.split(text);
-        (Running::start_text(self.classes, &first, since), rest.len())
+        self.trace.publish(self.client.session.is_recorded());
+        let running = Running::start_text(self.classes, &first, since);
+        self.trace.assign(first.text);
+        (running, rest.len())
     }
 
     /// Removes the first bytes of a text.
@@ -457,10 +495,14 @@ impl Connection {
             Arguments::Database(name) => self.client.use_database(name),
             Arguments::User(login) => {
                 self.prepared.clear();
+                self.trace.reset();
                 self.client.become_user(&login);
             }
             Arguments::Option(option) => self.client.is_multiple = option == 0,
-            Arguments::None if first.number == command::RESET_CONNECTION => self.prepared.clear(),
+            Arguments::None if first.number == command::RESET_CONNECTION => {
+                self.prepared.clear();
+                self.trace.reset();
+            }
             arguments => first.arguments = arguments,
         }
     }

@@ -108,57 +108,6 @@ impl Failure {
     }
 }
 
-/// The text of a query behind its attributes. `None`: they are not read.
-pub fn skip_attributes(body: &[u8]) -> Option<&[u8]> {
-    let mut fields = Fields(body);
-    let count = usize::try_from(fields.length()?).ok()?;
-    // The number of sets of values, which is 1.
-    fields.length()?;
-    if count == 0 {
-        return Some(fields.0);
-    }
-    // One bit for each that is NULL; whether types follow.
-    let nulls = fields.bytes(count.div_ceil(8))?;
-    if fields.number(1)? != 1 {
-        return None;
-    }
-    let mut types = Vec::new();
-    for _ in 0..count {
-        types.push(fields.number(2)? as u8);
-        // The name.
-        fields.counted()?;
-    }
-    for (number, of) in types.into_iter().enumerate() {
-        if nulls[number / 8] >> (number % 8) & 1 == 0 {
-            skip_value(&mut fields, of)?;
-        }
-    }
-    Some(fields.0)
-}
-
-/// Skips a value in binary form.
-fn skip_value(fields: &mut Fields, of: u8) -> Option<()> {
-    match of {
-        // NULL
-        6 => {}
-        // TINYINT, BOOL
-        1 | 244 => drop(fields.bytes(1)?),
-        // SMALLINT, YEAR
-        2 | 13 => drop(fields.bytes(2)?),
-        // INT, MEDIUMINT, FLOAT
-        3 | 9 | 4 => drop(fields.bytes(4)?),
-        // BIGINT, DOUBLE
-        8 | 5 => drop(fields.bytes(8)?),
-        // Dates and times, behind a length of one byte.
-        7 | 10 | 11 | 12 | 14 | 17..=19 => {
-            let length = fields.number(1)?;
-            fields.bytes(length as usize)?;
-        }
-        _ => drop(fields.counted()?),
-    }
-    Some(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,16 +144,5 @@ mod tests {
         assert_eq!((failure.number, &*failure.sqlstate), (1064, "42000"));
         assert_eq!(failure.message, "no");
         assert_eq!(Failure::parse(b"\xff\xff\xff\x01\x01\x02"), None);
-    }
-
-    #[test]
-    fn a_query_is_behind_its_attributes() {
-        assert_eq!(skip_attributes(b"\x00\x01SELECT 1"), Some(&b"SELECT 1"[..]));
-        let body = b"\x03\x01\x02\x01\xfe\x00\x01a\x03\x00\x01b\x0c\x00\x00\x02xy\x04abcdSELECT 2";
-        assert_eq!(skip_attributes(body), Some(&b"SELECT 2"[..]));
-        for end in 0..body.len() {
-            skip_attributes(&body[..end]);
-        }
-        assert_eq!(skip_attributes(b"\xff"), None);
     }
 }

@@ -26,6 +26,8 @@ mod support;
 mod switching;
 mod tls;
 mod tools;
+#[path = "../support/traceparent.rs"]
+mod traceparent;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

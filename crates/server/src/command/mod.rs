@@ -1,5 +1,6 @@
 //! The commands that a client sends.
 
+mod attributes;
 mod limits;
 mod prepared;
 mod text;
@@ -178,6 +179,10 @@ fn run_instrumented_command(session: &mut Session, packet: &[u8]) -> Next {
     ) {
         session.registration.status().request(Request::Admin);
     }
+    if !matches!(code, com::QUERY | com::STMT_EXECUTE) {
+        session.trace.set_attribute(None);
+        session.trace.publish(&session.state.user_variables);
+    }
     let _point = instrument_of(code).map(tare::statement::start);
     match run_command_body(session, code, body) {
         Ok(next) => next,
@@ -258,6 +263,13 @@ fn com_set_option(session: &mut Session, body: &[u8]) -> Result<()> {
 }
 
 fn com_query(session: &mut Session, body: &[u8]) -> Result<()> {
+    let has_attributes =
+        (session.client.capabilities).contains(CapabilityFlags::CLIENT_QUERY_ATTRIBUTES);
+    let (body, traceparent) = match has_attributes {
+        true => attributes::read_query(body).ok_or_else(malformed_packet)?,
+        false => (body, None),
+    };
+    session.trace.set_attribute(traceparent);
     let text = split::text(body).ok_or_else(invalid_text)?;
     run_text(session, &text)
 }

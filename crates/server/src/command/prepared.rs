@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use mysql_common::constants::StatusFlags;
+use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use tare::digest::Digest;
 
+use super::attributes::{self, PARAMETER_COUNT_AVAILABLE};
 use super::text::{digest_verb, record};
 use crate::command::limits::apply_limits;
 use crate::errors::{invalid_text, malformed_packet, packet_too_large};
@@ -156,11 +157,14 @@ fn send_prepared(
 
 /// COM_STMT_EXECUTE.
 pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
+    let traceparent = attribute(session, body);
+    session.trace.set_attribute(traceparent);
+    session.trace.publish(&session.state.user_variables);
     let point = tare::statement::start(&points::COM_EXECUTE);
     tare::stage::set(&points::STARTING);
     tare::thread::set_command(tare::Command::Execute);
     let mut cursor = Bytes::new(body);
-    let (Some(id), Some(_flags), Some(_iterations)) = (cursor.u32(), cursor.u8(), cursor.u32())
+    let (Some(id), Some(flags), Some(_iterations)) = (cursor.u32(), cursor.u8(), cursor.u32())
     else {
         return Err(malformed_packet());
     };
@@ -185,7 +189,7 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     status.add(Counter::Queries, 1);
     status.request(Request::Execute);
     session.tally = Tally::default();
-    let result = run(session, &mut prepared, cursor);
+    let result = run(session, &mut prepared, cursor, flags);
     let result = session.reword(result);
     record(session, &point, verb, &redacted, &result);
     session
@@ -203,13 +207,15 @@ fn run(
     session: &mut Session,
     prepared: &mut PreparedStatement,
     mut cursor: Bytes<'_>,
+    flags: u8,
 ) -> Result<()> {
     if let Some(error) = prepared.long_error.take() {
         return Err(error);
     }
     refresh(session, prepared)?;
     let params = prepared.plan.params;
-    let nulls = read_types(prepared, &mut cursor)?;
+    let sent = has_attributes(session).then_some(flags);
+    let nulls = read_types(prepared, &mut cursor, sent)?;
     let plan = prepared.plan.clone();
     let (types, long) = (&prepared.types, &prepared.long);
     let mut bind = |statement: &mut Cursor<'_>| {
@@ -271,16 +277,65 @@ fn refresh(session: &mut Session, prepared: &mut PreparedStatement) -> Result<()
     Ok(())
 }
 
-/// Reads the bitmap of NULL parameters, and stores the types, which come with the first execution.
-fn read_types<'b>(prepared: &mut PreparedStatement, cursor: &mut Bytes<'b>) -> Result<&'b [u8]> {
+/// Whether the client may send query attributes.
+fn has_attributes(session: &Session) -> bool {
+    let capabilities = session.client.capabilities;
+    capabilities.contains(CapabilityFlags::CLIENT_QUERY_ATTRIBUTES)
+}
+
+/// The query attribute `traceparent` of an execution.
+fn attribute(session: &Session, body: &[u8]) -> Option<String> {
+    let mut cursor = Bytes::new(body);
+    let (id, flags, _iterations) = (cursor.u32()?, cursor.u8()?, cursor.u32()?);
+    if !has_attributes(session) || flags & PARAMETER_COUNT_AVAILABLE == 0 {
+        return None;
+    }
+    let prepared = session.statements.prepared.get(&id)?;
+    let count = usize::try_from(cursor.lenenc()?).ok()?;
+    if count <= prepared.plan.params {
+        return None;
+    }
+    let nulls = cursor.take(count.div_ceil(8))?;
+    if cursor.u8()? != 1 {
+        return None;
+    }
+    let named = attributes::read_types(&mut cursor, count)?;
+    attributes::read_traceparent(&mut cursor, nulls, &named, &prepared.long)?
+}
+
+/// Reads the bitmap of NULL parameters, and stores the types, which come with the first execution. A client that may
+/// send attributes, whose flags these are, sends the number of both, and names. Attributes follow the parameters.
+fn read_types<'b>(
+    prepared: &mut PreparedStatement,
+    cursor: &mut Bytes<'b>,
+    sent: Option<u8>,
+) -> Result<&'b [u8]> {
     let params = prepared.plan.params;
-    if params == 0 {
+    let has_block = sent.is_some_and(|flags| flags & PARAMETER_COUNT_AVAILABLE != 0);
+    if params == 0 && !has_block {
+        return Ok(&[]);
+    }
+    let count = match sent {
+        Some(_) => cursor
+            .lenenc()
+            .and_then(|count| usize::try_from(count).ok()),
+        None => Some(params),
+    };
+    let count = count
+        .filter(|count| *count >= params)
+        .ok_or_else(malformed_packet)?;
+    if count == 0 {
         return Ok(&[]);
     }
     let nulls = cursor
-        .take(params.div_ceil(8))
+        .take(count.div_ceil(8))
         .ok_or_else(malformed_packet)?;
     match cursor.u8() {
+        Some(1) if sent.is_some() => {
+            let named = attributes::read_types(cursor, count).ok_or_else(malformed_packet)?;
+            let types = named.iter().take(params).map(|(of, _)| *of);
+            prepared.types = types.collect();
+        }
         Some(1) => {
             prepared.types.clear();
             for _ in 0..params {
@@ -290,7 +345,7 @@ fn read_types<'b>(prepared: &mut PreparedStatement, cursor: &mut Bytes<'b>) -> R
                 prepared.types.push((code, flags & 0x80 != 0));
             }
         }
-        Some(0) if prepared.types.len() == params => {}
+        Some(0) if count == params && prepared.types.len() == params => {}
         _ => return Err(malformed_packet()),
     }
     Ok(nulls)

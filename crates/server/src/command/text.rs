@@ -54,6 +54,7 @@ pub fn run_text(session: &mut Session, text: &str) -> Result<()> {
 
 fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
     let _limits = apply_limits(session, text);
+    session.trace.publish(&session.state.user_variables);
     let point = tare::statement::start(&points::QUERY);
     tare::stage::set(&points::STARTING);
     tare::thread::set_command(tare::Command::Query);

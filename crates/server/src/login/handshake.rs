@@ -8,6 +8,7 @@ use mysql_common::proto::MySerialize;
 use tare::thread::Truncation;
 use tare_mysql::charset;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::series::Series;
 use tare_mysql::wire::login::Login;
 use tare_query::set::set_names;
 
@@ -37,7 +38,8 @@ pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
     .union(CapabilityFlags::CLIENT_CONNECT_ATTRS)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA)
-    .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+    .union(CapabilityFlags::CLIENT_DEPRECATE_EOF)
+    .union(CapabilityFlags::CLIENT_QUERY_ATTRIBUTES);
 
 /// The size of a request for TLS.
 const SSL_REQUEST_BYTES: usize = 32;
@@ -111,7 +113,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
             "Client does not support authentication protocol requested by server; consider upgrading MySQL client",
         ));
     }
-    session.client.capabilities = login.capabilities & CAPABILITIES;
+    session.client.capabilities = login.capabilities & CAPABILITIES & capabilities(&session.shared);
     require_secure_transport(&session.client, &session.shared.globals)?;
     set_charset(session, login.collation)?;
     publish_attributes(session, &login.attributes);
@@ -136,10 +138,15 @@ pub fn handshake(session: &mut Session) -> Result<()> {
 
 /// The capabilities that the greeting offers.
 fn capabilities(shared: &Shared) -> CapabilityFlags {
-    match shared.tls {
-        Some(_) => CAPABILITIES | CapabilityFlags::CLIENT_SSL,
-        None => CAPABILITIES,
+    let mut capabilities = CAPABILITIES;
+    // MySQL has them since 8.0.23, and MariaDB never.
+    if shared.config.series != Series::V9_7 {
+        capabilities.remove(CapabilityFlags::CLIENT_QUERY_ATTRIBUTES);
     }
+    if shared.tls.is_some() {
+        capabilities |= CapabilityFlags::CLIENT_SSL;
+    }
+    capabilities
 }
 
 /// Whether a packet requests TLS: it is a login's head without the user's name.

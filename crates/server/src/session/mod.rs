@@ -7,6 +7,7 @@ mod settings;
 mod statements;
 mod tables;
 mod tally;
+mod trace;
 mod transaction;
 
 use std::fmt;
@@ -24,6 +25,7 @@ pub use self::statements::{
 };
 pub use self::tables::{Rows, Tables, Uses, Work};
 pub use self::tally::Tally;
+pub use self::trace::{RequestTrace, TRACEPARENT};
 pub use self::transaction::Transaction;
 use super::accounts::Account;
 use super::registry::Registration;
@@ -75,6 +77,8 @@ pub struct Session {
     pub settings: Settings,
     /// The work of the current statement.
     pub tally: Tally,
+    /// The trace of the current request.
+    pub trace: RequestTrace,
     /// Its open tables.
     pub tables: Tables,
     /// The number of ended attached processes that it was warned of.
@@ -119,6 +123,7 @@ impl Session {
             locks: Locks::default(),
             settings: Settings::default(),
             tally: Tally::default(),
+            trace: RequestTrace::default(),
             tables: Tables::default(),
             reported_ends: 0,
             reported_namesakes: Vec::new(),

@@ -11,6 +11,7 @@ use tare_mysql::wire::column::WireType;
 use tare_rows::server::UserVariable;
 
 use crate::points::LOCK_SESSION;
+use crate::session::TRACEPARENT;
 use tare::sync::Mutex;
 
 /// The user variables of a session.
@@ -19,6 +20,8 @@ pub struct UserVariables {
     all: Mutex<HashMap<String, Variable>>,
     /// Grows when a variable gets a value of another type.
     types_version: AtomicU64,
+    /// Grows when `@traceparent` is set.
+    traceparent_version: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -53,6 +56,7 @@ impl Default for UserVariables {
         Self {
             all: Mutex::new(&LOCK_SESSION, HashMap::new()),
             types_version: AtomicU64::new(0),
+            traceparent_version: AtomicU64::new(0),
         }
     }
 }
@@ -81,6 +85,14 @@ impl UserVariables {
             self.types_version.fetch_add(1, Ordering::Relaxed);
         }
         all.insert(name.to_owned(), new);
+        if name == TRACEPARENT {
+            self.traceparent_version.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Another number after `@traceparent` was set.
+    pub fn traceparent_version(&self) -> u64 {
+        self.traceparent_version.load(Ordering::Relaxed)
     }
 
     /// The version of the variables' types: a plan is valid as long as it stays.
@@ -91,6 +103,7 @@ impl UserVariables {
     /// Removes all.
     pub fn clear(&self) {
         self.all.lock().clear();
+        self.traceparent_version.fetch_add(1, Ordering::Relaxed);
         self.types_version.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -3,6 +3,7 @@
 mod clients;
 mod hostile;
 mod totals;
+mod traces;
 
 use std::process::Stdio;
 
