@@ -94,8 +94,9 @@ pub(super) fn deprecated(tokens: &[TokenWithSpan], mode: Mode) -> Vec<&'static D
 fn of_column(tokens: &[TokenWithSpan], i: usize) -> Option<&'static Deprecated> {
     let one_of = |token: &Token, words: &[&str]| words.iter().any(|word| is(token, word));
     let token = &tokens[i].token;
-    let number = tokens.get(i + 2).map(|t| &t.token);
-    if one_of(token, &INTEGERS) && matches!(number, Some(Token::Number(..))) {
+    let has_digits = matches!(tokens.get(i + 1..i + 3), Some([open, number])
+        if open.token == Token::LParen && matches!(number.token, Token::Number(..)));
+    if one_of(token, &INTEGERS) && has_digits {
         return Some(&DISPLAY_WIDTH);
     }
     if is(token, "BINARY") && is_after_text_type(tokens, i) {

@@ -221,6 +221,14 @@ fn deprecated_syntax_warns_when_it_is_read() {
             "SELECT _utf8'a', CONVERT('a' USING utf8)",
             &["'utf8' is currently an alias"; 2],
         ),
+        (
+            "CREATE TABLE x (a INT DEFAULT 0, b INT(5), c CHAR(4) BINARY, d DECIMAL(5,2) UNSIGNED)",
+            &[
+                "Integer display width",
+                "'BINARY as attribute",
+                "UNSIGNED for decimal",
+            ],
+        ),
         ("SET @x = 1 && 1", &["'&&' is"]),
         ("DO 1 && 1", &["'&&' is"]),
         ("PREPARE s FROM 'SELECT 1 && 1'", &["'&&' is"]),
