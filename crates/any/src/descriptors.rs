@@ -241,14 +241,14 @@ pub fn open_named(descriptor: c_int, path: &[u8]) {
 
 /// A call moves bytes of a client's connection that are not read.
 #[inline(always)]
-pub fn miss(descriptor: c_int, state: State) {
+pub fn mark_missed(descriptor: c_int, state: State) {
     if state.has(State::CLIENT) && !state.has(State::MISSED) && is_claimed() {
         set_state(descriptor, state.with(State::MISSED));
     }
 }
 
-/// Removes the mark of [`miss`]. `state`: with it.
-pub fn find(descriptor: c_int, state: State) {
+/// Removes the mark of [`mark_missed`]. `state`: with it.
+pub fn unmark_missed(descriptor: c_int, state: State) {
     if is_claimed() {
         set_state(descriptor, State(state.0 & !State::MISSED.0));
     }

@@ -91,7 +91,7 @@ impl Running {
         let begun = match state.is_idle(active) {
             true => {
                 if state.has(State::CLIENT) && matches!(access, Access::In | Access::Out) {
-                    descriptors::miss(descriptor, state);
+                    descriptors::mark_missed(descriptor, state);
                 } else if !active.is_none() && state.has(State::FILE) && access == Access::Out {
                     observe(turn::end_execution);
                 }
@@ -110,7 +110,7 @@ impl Running {
             let state = descriptors::state(descriptor);
             if state.is_idle(active) {
                 if matches!(access, Access::In | Access::Out) {
-                    descriptors::miss(descriptor, state);
+                    descriptors::mark_missed(descriptor, state);
                 }
                 return None;
             }
@@ -122,7 +122,7 @@ impl Running {
             let mut object = entry.lock();
             let object = object.as_mut()?;
             if state.has(State::MISSED) {
-                descriptors::find(descriptor, descriptors::state(descriptor));
+                descriptors::unmark_missed(descriptor, descriptors::state(descriptor));
                 object.client()?.miss();
             }
             let wait = object.wait(access, active);

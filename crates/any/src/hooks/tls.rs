@@ -76,7 +76,7 @@ fn pass_on(ssl: usize, socket: Option<c_int>, moved: Option<impl FnOnce(&mut Str
     };
     let state = descriptors::state(descriptor);
     if state.is_idle(periods::follow()) {
-        return descriptors::miss(descriptor, state);
+        return descriptors::mark_missed(descriptor, state);
     }
     let mut object = connection.lock();
     let Some(client) = object.as_mut().and_then(|object| object.client()) else {
@@ -90,7 +90,7 @@ fn pass_on(ssl: usize, socket: Option<c_int>, moved: Option<impl FnOnce(&mut Str
     }
     if let Some(moved) = moved {
         if state.has(State::MISSED) {
-            descriptors::find(descriptor, state);
+            descriptors::unmark_missed(descriptor, state);
             client.miss();
         }
         client.read(None, moved);
