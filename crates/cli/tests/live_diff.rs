@@ -201,10 +201,7 @@ fn a_statement_has_what_changed_and_its_trend_of_before() {
     );
     // The trend has the means of the history.
     page.wait_until("document.querySelector('#trend canvas') !== null");
-    assert_eq!(
-        page.evaluate("document.querySelector('#trend-title').textContent"),
-        "Latency over time"
-    );
+    page.wait_until("document.querySelector('#trend-title').textContent === 'Latency over time'");
     let path = format!(
         "/api/statement/changes?sql={}&from={}&to={}",
         history::sha256("orders"),
