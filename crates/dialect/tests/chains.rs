@@ -118,7 +118,6 @@ const CHAINS: &[&str] = &[
     "SELECT @@max_connections{+1 BETWEEN 1 AND @@max_connections}",
     "SELECT @@max_connections{ + INTERVAL 1 DAY}",
     "SELECT @@max_connections{ LIKE @@max_connections}",
-    "SELECT @@max_connections{->'$'}",
     "SELECT @@max_connections{, @@max_connections}",
     "SELECT 1 IN (1{, @@max_connections})",
     "SELECT GREATEST(1{, @@max_connections})",
