@@ -5,7 +5,6 @@ use sqlparser::ast::{BinaryOperator, DataType, DateTimeField, Expr, UnaryOperato
 use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED};
 
 use super::Rewriter;
-use super::compare::is_json;
 use super::exact::{Class, origin_of};
 use super::rewriter::Conversion;
 use crate::function::{Parameter, argument_mut, arguments, name_of, parameter};
@@ -154,7 +153,7 @@ impl Rewriter<'_> {
             return;
         }
         let wire = types::of(expr, &mut self.names);
-        if wire.as_ref().is_some_and(is_json) {
+        if wire.as_ref().is_some_and(types::is_json) {
             later.push((i, Conversion::JsonTruth));
         }
     }
@@ -196,7 +195,7 @@ impl Rewriter<'_> {
             }
             if n == 0 && name == "if" && !number_literally(argument) {
                 let wire = types::of(argument, &mut self.names);
-                if wire.as_ref().is_some_and(is_json) {
+                if wire.as_ref().is_some_and(types::is_json) {
                     later.push((0, Conversion::JsonScalar));
                 }
             }
@@ -239,7 +238,9 @@ impl Rewriter<'_> {
         }
         let wire = types::of(argument, &mut self.names);
         let conversion = match (kind, Class::of(wire)) {
-            (Parameter::Cast, _) if wire.as_ref().is_some_and(is_json) => Conversion::JsonScalar,
+            (Parameter::Cast, _) if wire.as_ref().is_some_and(types::is_json) => {
+                Conversion::JsonScalar
+            }
             (
                 Parameter::Integer | Parameter::Bits | Parameter::Number | Parameter::Cast,
                 Class::Moment,
@@ -293,7 +294,7 @@ impl Rewriter<'_> {
         let argument = arguments.first()?;
         let wire = types::of(argument, &mut self.names)?;
         let is_text = types::is_text(&wire) && wire.charset != CHARSET_BINARY;
-        let is_json = wire.code == ColumnType::MYSQL_TYPE_JSON;
+        let is_json = types::is_json(&wire);
         Some(match name {
             "charset" if is_text || is_json => node::text("utf8mb4"),
             "charset" => node::text("binary"),

@@ -299,7 +299,7 @@ impl Rewriter<'_> {
                     let operand = self.side(side);
                     let conversion = match &operand.wire {
                         Some(t) if types::is_temporal(t) => Conversion::Digits,
-                        Some(t) if types::is_text(t) || is_json(t) => Conversion::Real,
+                        Some(t) if types::is_text(t) || types::is_json(t) => Conversion::Real,
                         None => Conversion::Number,
                         _ => continue,
                     };
@@ -414,11 +414,6 @@ fn is_real(t: &WireType) -> bool {
         t.code,
         ColumnType::MYSQL_TYPE_DOUBLE | ColumnType::MYSQL_TYPE_FLOAT
     )
-}
-
-/// Whether a type is JSON.
-pub(super) fn is_json(t: &WireType) -> bool {
-    t.code == ColumnType::MYSQL_TYPE_JSON
 }
 
 fn is_null(t: &WireType) -> bool {

@@ -4,7 +4,7 @@ use sqlparser::ast::{BinaryOperator, Expr};
 
 use super::Rewriter;
 use super::change::is_certain;
-use super::compare::{Side, is_json};
+use super::compare::Side;
 use super::operands::operands;
 use crate::error::{Error, Result};
 use crate::function::{arguments, name_of};
@@ -55,7 +55,7 @@ impl Rewriter<'_> {
         }
         let (a, b) = (self.side(first), self.side(second));
         let is_mixed = |a: &Side, b: &Side| a.is(types::is_number) && b.is(types::is_text);
-        if is_mixed(&a, &b) || is_mixed(&b, &a) || a.is(is_json) || b.is(is_json) {
+        if is_mixed(&a, &b) || is_mixed(&b, &a) || a.is(types::is_json) || b.is(types::is_json) {
             let equal = node::binary(
                 node::nested(first.clone()),
                 BinaryOperator::Eq,

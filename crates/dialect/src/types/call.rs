@@ -6,8 +6,8 @@ use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED, WireType};
 
 use super::arithmetic::{Operator, arithmetic, average, integral, magnitude, rounded, sum};
 use super::kind::{
-    bigint, bytes, date, fixed, int, is_bytes, is_null, is_nullable, is_temporal, json, moment,
-    nullable, sized, text, uint,
+    bigint, bytes, date, fixed, int, is_bytes, is_json, is_null, is_nullable, is_temporal, json,
+    moment, nullable, sized, text, uint,
 };
 use super::literal::{
     as_text, at_most, format_width, fraction_of, fraction_of_seconds, like_text, literal_number,
@@ -119,9 +119,7 @@ fn of_kind(name: &str, out: ReturnType, all: &Arguments<'_>) -> Option<WireType>
                 None => bigint(unsigned),
             }
         }
-        Epoch if all.of(0).code == ColumnType::MYSQL_TYPE_JSON => {
-            super::kind::decimal(17, 6, false)
-        }
+        Epoch if is_json(&all.of(0)) => super::kind::decimal(17, 6, false),
         Epoch => match all.fraction(0) {
             0 => bigint(false),
             fraction => super::kind::decimal(11 + u32::from(fraction), fraction.into(), false),

@@ -53,6 +53,11 @@ pub(super) fn is_bytes(t: &WireType) -> bool {
     t.charset == CHARSET_BINARY && (is_text(t) || t.code == MYSQL_TYPE_BIT)
 }
 
+/// Whether a type is JSON.
+pub fn is_json(t: &WireType) -> bool {
+    t.code == MYSQL_TYPE_JSON
+}
+
 /// Whether values are dates or times.
 pub fn is_temporal(t: &WireType) -> bool {
     matches!(
@@ -295,7 +300,7 @@ pub(super) fn arithmetic_kind(t: &WireType) -> Arithmetic {
 pub(super) fn real_decimals(t: &WireType) -> u8 {
     match t.code {
         MYSQL_TYPE_NULL => 0,
-        _ if is_text(t) && !is_number_literal(t) || t.code == MYSQL_TYPE_JSON => NOT_FIXED,
+        _ if is_text(t) && !is_number_literal(t) || is_json(t) => NOT_FIXED,
         _ => t.decimals.min(NOT_FIXED),
     }
 }

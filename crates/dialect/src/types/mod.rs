@@ -12,15 +12,14 @@ mod parameter;
 mod stored;
 
 use mysql_common::constants::ColumnFlags;
-use mysql_common::constants::ColumnType::MYSQL_TYPE_JSON;
 use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, ObjectName, SetExpr, UnaryOperator, Value};
 use tare_mysql::wire::column::{NOT_FIXED, WireType};
 
 pub use self::cache::TypeCache;
 pub use self::definition::{definition_from_wire, definition_of};
 pub use self::kind::{
-    characters, digits, fixed, is_nullable, is_number, is_temporal, is_text, nullable, operand,
-    unmarked,
+    characters, digits, fixed, is_json, is_nullable, is_number, is_temporal, is_text, nullable,
+    operand, unmarked,
 };
 pub(crate) use self::literal::fraction_of_text;
 pub use self::literal::{is_interval, of_cast};
@@ -373,7 +372,7 @@ pub fn charset(expr: &Expr, names: &mut Names<'_>) -> Option<&'static str> {
     let wire = of(expr, names)?;
     match is_bytes(&wire) {
         true => Some("binary"),
-        false => (is_text(&wire) || wire.code == MYSQL_TYPE_JSON).then_some("utf8mb4"),
+        false => (is_text(&wire) || is_json(&wire)).then_some("utf8mb4"),
     }
 }
 

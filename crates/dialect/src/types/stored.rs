@@ -3,7 +3,9 @@
 use mysql_common::constants::{ColumnFlags, ColumnType};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
-use super::kind::{self, is_integer, is_null, is_nullable, is_number, is_temporal, operand};
+use super::kind::{
+    self, is_integer, is_json, is_null, is_nullable, is_number, is_temporal, operand,
+};
 use super::merged::merged;
 
 use ColumnType::*;
@@ -58,7 +60,7 @@ fn field(t: WireType) -> WireType {
     };
     let is_long =
         t.is_long_text() || kind::is_text(&t) && kind::units_of(&t) > MAX_VARCHAR_CHARACTERS;
-    if t.code == MYSQL_TYPE_JSON {
+    if is_json(&t) {
         stored.charset = CHARSET_BINARY;
         stored.length = u32::MAX;
         stored.flags |= ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG;

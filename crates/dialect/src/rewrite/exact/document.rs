@@ -8,7 +8,7 @@ use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 use super::Class;
 use crate::function::{DocumentPart, Parameter, parameter};
 use crate::rewrite::Rewriter;
-use crate::rewrite::compare::{is_json, operand};
+use crate::rewrite::compare::operand;
 use crate::rewrite::operands::{is_comparison, operands};
 use crate::rewrite::rewriter::Conversion;
 use crate::{node, types};
@@ -65,7 +65,7 @@ impl Rewriter<'_> {
     fn is_document(&mut self, expr: &Expr) -> bool {
         types::of(expr, &mut self.names)
             .as_ref()
-            .is_some_and(is_json)
+            .is_some_and(types::is_json)
     }
 
     /// Whether a document is computed. That of a column has its collation.

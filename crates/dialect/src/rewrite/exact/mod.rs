@@ -15,7 +15,6 @@ use tare_mysql::decimal::Decimal;
 use tare_mysql::wire::column::WireType;
 
 use self::plan::{Call, Plan, Wrap};
-use super::compare::is_json;
 use super::rewriter::Rewriter;
 use crate::function::{arguments, name_of};
 use crate::{node, types};
@@ -320,7 +319,7 @@ impl Rewriter<'_> {
                 let wrap = if unsigned { Wrap::Collate } else { Wrap::None };
                 let of = types::of(operand, &mut self.names);
                 // The scalar of a document may be a double.
-                let class = match of.as_ref().is_some_and(is_json) {
+                let class = match of.as_ref().is_some_and(types::is_json) {
                     true => Class::Real,
                     false => Class::of(of),
                 };
