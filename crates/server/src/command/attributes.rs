@@ -4,7 +4,7 @@ use tare_mysql::wire::bytes::Cursor;
 use tare_mysql::wire::params::{self, Param, ParamType};
 use tare_mysql::wire::value::Value;
 
-use crate::session::TRACEPARENT;
+use crate::state::TRACEPARENT;
 
 /// In the flags of COM_STMT_EXECUTE: the number of parameters follows, even if there is none.
 pub const PARAMETER_COUNT_AVAILABLE: u8 = 8;

@@ -25,7 +25,7 @@ pub use self::statements::{
 };
 pub use self::tables::{Rows, Tables, Uses, Work};
 pub use self::tally::Tally;
-pub use self::trace::{RequestTrace, TRACEPARENT};
+pub use self::trace::RequestTrace;
 pub use self::transaction::Transaction;
 use super::accounts::Account;
 use super::registry::Registration;

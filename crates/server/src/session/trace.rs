@@ -3,10 +3,7 @@
 
 use rusqlite::types::Value;
 
-use crate::state::UserVariables;
-
-/// The name of the attribute and of the variable.
-pub const TRACEPARENT: &str = "traceparent";
+use crate::state::{TRACEPARENT, UserVariables};
 
 /// The texts of a session. The engine gets a text only when it changes.
 #[derive(Debug, Default)]

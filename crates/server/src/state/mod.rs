@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-pub use self::user::UserVariables;
+pub use self::user::{TRACEPARENT, UserVariables};
 use self::user_locks::Taken;
 pub use self::user_locks::UserLocks;
 use self::warnings::Warnings;

@@ -11,8 +11,10 @@ use tare_mysql::wire::column::WireType;
 use tare_rows::server::UserVariable;
 
 use crate::points::LOCK_SESSION;
-use crate::session::TRACEPARENT;
 use tare::sync::Mutex;
+
+/// The variable with the trace to which a session's statements belong, and the query attribute with that of one.
+pub const TRACEPARENT: &str = "traceparent";
 
 /// The user variables of a session.
 #[derive(Debug)]
