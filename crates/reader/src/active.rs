@@ -13,7 +13,6 @@ use tare_layout::source::split;
 use tare_layout::traceparent::{MAX_BYTES, Traceparent};
 use tare_layout::{View, process};
 
-use crate::event_loop::Served;
 use crate::events::{Head, Wait};
 use crate::threads::{ring_text, task_statements};
 
@@ -64,6 +63,17 @@ pub struct RunningStatement {
     pub outer_text: Option<Arc<str>>,
     /// Whether its text was longer.
     pub is_cut: bool,
+}
+
+/// The session whose command an event loop executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The session's id.
+    pub session: u64,
+    /// The loop's thread, in the operating system.
+    pub os_id: u64,
+    /// The thread's process, 0 = that of the segment's header.
+    pub process_id: u32,
 }
 
 /// All threads at one moment.

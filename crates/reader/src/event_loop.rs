@@ -20,17 +20,6 @@ use crate::time::Clock;
 /// A command must have run so long before it is asked who waits for it. Shorter ones end before it could be reported.
 pub const MIN_HOLD: Duration = Duration::from_millis(10);
 
-/// The session whose command an event loop executes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Served {
-    /// The session's id.
-    pub session: u64,
-    /// The loop's thread, in the operating system.
-    pub os_id: u64,
-    /// The thread's process, 0 = that of the segment's header.
-    pub process_id: u32,
-}
-
 /// A session that waits for an event loop.
 #[derive(Clone, Debug)]
 pub struct QueuedSession {
