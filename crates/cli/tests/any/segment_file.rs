@@ -46,6 +46,38 @@ fn a_program_goes_on_and_handles_signals_as_without_tare() {
 }
 
 #[test]
+fn a_program_starts_without_tare_if_its_segments_file_gets_no_space() {
+    let directory = Directory::new("nospace");
+    std::fs::create_dir(directory.path().join("small")).expect("made");
+    // From no page on, so that the file gets full at each step of the start.
+    let script = "for pages in 0 1 2 3 4 6 8 16; do \
+                    mount -t tmpfs -o size=1m none small && dd if=/dev/zero of=small/left bs=4k count=$pages && \
+                    dd if=/dev/zero of=small/full bs=4k; rm small/left; \
+                    \"$@\" || echo \"failed: $pages\"; ls small; umount small; \
+                  done 2>> log";
+    let mut command = Command::new("unshare");
+    command
+        .args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            script,
+            "sh",
+            TARE,
+        ])
+        .args(["run", "--segment", "small/segment", "--library"])
+        .arg(library())
+        .args(["--", "echo", "started"])
+        .current_dir(directory.path());
+    let finished = finish(&mut command);
+    assert_eq!(finished.stdout, "started\nfull\n".repeat(8), "{finished:?}");
+    let log = std::fs::read_to_string(directory.path().join("log")).expect("a log");
+    assert_eq!(log.matches("echo runs without Tare").count(), 8, "{log}");
+}
+
+#[test]
 fn redis_on_a_full_file_system_goes_on() {
     const CLIENTS: usize = 100;
     let directory = Directory::new("full");

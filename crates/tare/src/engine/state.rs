@@ -172,6 +172,10 @@ impl Engine {
         engine.process();
         if engine.mapping.is_incomplete() {
             engine.end();
+            // It may be no segment, and the next start would refuse to replace it.
+            if let Some(path) = &path {
+                let _ = std::fs::remove_file(path);
+            }
             return Err(failed(std::io::Error::from_raw_os_error(libc::ENOSPC)));
         }
         Ok(engine)
