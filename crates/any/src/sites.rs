@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use engine::{Class, Kind};
-use tare_image::{Functions, Place};
+use tare_image::{Functions, MAX_FUNCTION_BYTES, Place};
 
 use crate::names::classes;
 
@@ -19,8 +19,6 @@ pub const MAX_CLASSES: usize = 512;
 const SLOTS: usize = 4096;
 /// The most places that the table has. The others are not looked up.
 const MAX_SITES: usize = SLOTS / 4 * 3;
-/// The longest name of a function that is part of an instrument's name.
-const MAX_FUNCTION_BYTES: usize = 48;
 
 /// What is taken or waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use cpp_demangle::{BorrowedSymbol, DemangleOptions};
 /// The longest symbol that is demangled. Longer ones are of templates within templates.
 const MAX_SYMBOL_BYTES: usize = 1024;
 
-/// From this length on, a name loses its outermost namespaces.
-const MAX_NAME_BYTES: usize = 48;
+/// A name that is longer loses its outermost namespaces.
+pub const MAX_FUNCTION_BYTES: usize = 48;
 
 /// The function's name as its source has it: `os_event::wait` of `_ZN8os_event4waitEv`. Without parameters,
 /// types, arguments of templates and anonymous namespaces, so that functions may have the same name. `None`:
@@ -65,7 +65,7 @@ fn without_template_arguments(name: &str) -> String {
 }
 
 fn without_outer_namespaces(mut name: String) -> String {
-    while name.len() > MAX_NAME_BYTES
+    while name.len() > MAX_FUNCTION_BYTES
         && let Some(end) = name.find("::")
     {
         name.drain(..end + 2);

@@ -16,6 +16,7 @@ mod protocol;
 mod release;
 mod table;
 
+pub use demangle::MAX_FUNCTION_BYTES;
 pub use elf::{Image, ImageError, Symbol, unmangled};
 pub use functions::{Functions, Place};
 pub use imports::{Entry, Imports, imports_tls};
