@@ -3,29 +3,33 @@
 
 use std::ffi::c_int;
 
-use libc::{sighandler_t, sigset_t};
+use libc::{sigaction as Action, sighandler_t, sigset_t};
 
 use crate::hooks::hooks;
 use crate::real::real;
 
+type SetAction = unsafe extern "C-unwind" fn(c_int, *const Action, *mut Action) -> c_int;
 type SetMask = unsafe extern "C-unwind" fn(c_int, *const sigset_t, *mut sigset_t) -> c_int;
 
 hooks! {
-    fn sigaction(
-        signal: c_int,
-        new: *const libc::sigaction,
-        previous: *mut libc::sigaction
-    ) -> c_int {
-        // SAFETY: rule 2 (the arguments are passed on).
-        |call| unsafe { engine::host_sigaction(signal, new, previous, call) }
-    }
-
     fn signal, bsd_signal, ssignal(number: c_int, handler: sighandler_t) -> sighandler_t {
         |call| engine::host_signal(number, handler, call)
     }
 }
 
-// Only the set differs from the program's argument, so they are no hooks.
+// These pass on another set than the program's argument, so they are no hooks.
+
+/// In place of the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sigaction(
+    signal: c_int,
+    new: *const Action,
+    previous: *mut Action,
+) -> c_int {
+    let real = real!(sigaction: SetAction);
+    // SAFETY: rule 2, with the action that replaces the program's.
+    unsafe { engine::host_sigaction(signal, new, previous, |new| real(signal, new, previous)) }
+}
 
 /// In place of the C library's function.
 #[unsafe(no_mangle)]
@@ -36,7 +40,7 @@ pub unsafe extern "C-unwind" fn pthread_sigmask(
 ) -> c_int {
     let real = real!(pthread_sigmask: SetMask);
     // SAFETY: rule 2, with the set that replaces the program's.
-    unsafe { engine::host_mask(new, |new| real(how, new, previous)) }
+    unsafe { engine::host_mask(how, new, |new| real(how, new, previous)) }
 }
 
 /// In place of the C library's function.
@@ -48,5 +52,5 @@ pub unsafe extern "C-unwind" fn sigprocmask(
 ) -> c_int {
     let real = real!(sigprocmask: SetMask);
     // SAFETY: as above.
-    unsafe { engine::host_mask(new, |new| real(how, new, previous)) }
+    unsafe { engine::host_mask(how, new, |new| real(how, new, previous)) }
 }

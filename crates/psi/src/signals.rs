@@ -49,7 +49,7 @@ impl Next {
             None => libc::ENOSYS,
         };
         // SAFETY: the caller promises it.
-        unsafe { engine::host_mask(new, next) }
+        unsafe { engine::host_mask(how, new, next) }
     }
 }
 
@@ -71,11 +71,11 @@ pub unsafe extern "C" fn sigaction(
     previous: *mut Action,
 ) -> c_int {
     type Function = unsafe extern "C" fn(c_int, *const Action, *mut Action) -> c_int;
-    let next = || {
+    let next = |new| {
         // SAFETY: NULL, or the C library's function of this name, which it declares so.
         let next =
             unsafe { std::mem::transmute::<*mut c_void, Option<Function>>(SIGACTION.find()) };
-        // SAFETY: the server's arguments are passed on.
+        // SAFETY: the server's arguments, but for the action, which is NULL or valid.
         next.map_or(-1, |next| unsafe { next(signal, new, previous) })
     };
     // SAFETY: the server's arguments are passed on.

@@ -117,16 +117,42 @@ static void fail_twice(void) {
     raise(SIGBUS);
 }
 
+/* As handlers that report a crash: the default action ends the process within the handler. */
+static void end_in_handler(int number) {
+    sigset_t own;
+    CHECK(signal(number, SIG_DFL) != SIG_ERR);
+    sigemptyset(&own);
+    sigaddset(&own, number);
+    CHECK(sigprocmask(SIG_UNBLOCK, &own, NULL) == 0);
+    raise(number);
+    _exit(0);
+}
+
+static void send_handled(void) {
+    CHECK(signal(SIGBUS, end_in_handler) != SIG_ERR);
+    raise(SIGBUS);
+}
+
+/* The handler of another signal, which blocks all others. */
+static void on_other(int number) {
+    (void)number;
+    work(NULL);
+}
+
 int main(int count, char **arguments) {
     struct sigaction now;
     CHECK(sigaction(SIGBUS, NULL, &now) == 0);
     CHECK(now.sa_handler == SIG_DFL && now.sa_flags == 0);
     work(NULL);
     CHECK(signal(SIGBUS, on_signal) == SIG_DFL);
+    struct sigaction other = {.sa_handler = on_other};
+    sigfillset(&other.sa_mask);
+    CHECK(sigaction(SIGUSR1, &other, NULL) == 0);
     for (int i = 0; i < 3; i++) {
         if (i > 0 && count > 1) {
             CHECK(truncate(arguments[1], i == 1 ? 1 << 20 : 0) == 0);
         }
+        CHECK(raise(SIGUSR1) == 0);
         work_on_threads();
         fail(0);
         fail(SA_NODEFER);
@@ -135,6 +161,7 @@ int main(int count, char **arguments) {
         CHECK(signal(SIGBUS, on_signal) == (void (*)(int))on_error);
         CHECK(raise(SIGBUS) == 0 && plain == i + 1);
         CHECK(ending(send_default) == SIGBUS);
+        CHECK(ending(send_handled) == SIGBUS);
         CHECK(ending(send_ignored) == -1);
         CHECK(ending(fail_twice) == SIGBUS);
     }

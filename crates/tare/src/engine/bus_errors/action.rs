@@ -61,8 +61,8 @@ pub fn install() -> io::Result<()> {
 }
 
 /// For a library that is preloaded and exports `sigaction`: the host's call of it. While Tare has a handler,
-/// the host gets and sets the action behind the handler, as if there were none. `next`: calls the C library's
-/// function.
+/// the host gets and sets the action behind the handler, as if there were none, and no other handler runs with
+/// SIGBUS blocked ([`host_mask`]). `next`: calls the C library's function with this action.
 ///
 /// # Safety
 /// As for `sigaction`: the pointers are NULL or valid.
@@ -70,16 +70,25 @@ pub unsafe fn host_sigaction(
     signal: c_int,
     new: *const libc::sigaction,
     previous: *mut libc::sigaction,
-    next: impl FnOnce() -> c_int,
+    next: impl FnOnce(*const libc::sigaction) -> c_int,
 ) -> c_int {
-    if signal != libc::SIGBUS || !HOST.is_installed.load(Ordering::Relaxed) {
-        return next();
+    if !HOST.is_installed.load(Ordering::Relaxed) {
+        return next(new);
     }
     // SAFETY: the caller promises it.
-    let (new, previous) = unsafe { (new.as_ref(), previous.as_mut()) };
+    let new = unsafe { new.as_ref() };
+    if signal != libc::SIGBUS {
+        let without = new.map(|new| {
+            let mut action = *new;
+            action.sa_mask = without_bus_errors(&new.sa_mask);
+            action
+        });
+        return next(without.as_ref().map_or(ptr::null(), ptr::from_ref));
+    }
     match replace_host_action(new) {
         Ok(action) => {
-            if let Some(previous) = previous {
+            // SAFETY: the caller promises it.
+            if let Some(previous) = unsafe { previous.as_mut() } {
                 *previous = action;
             }
             0
@@ -112,19 +121,26 @@ pub fn host_signal(
 /// # Safety
 /// As for `sigprocmask`: the pointer is NULL or valid.
 pub unsafe fn host_mask(
+    how: c_int,
     new: *const libc::sigset_t,
     next: impl FnOnce(*const libc::sigset_t) -> c_int,
 ) -> c_int {
     // SAFETY: the caller promises it.
     match unsafe { new.as_ref() } {
-        Some(new) if HOST.is_installed.load(Ordering::Relaxed) => {
-            let mut without = *new;
-            // SAFETY: a set of ours.
-            unsafe { libc::sigdelset(&raw mut without, libc::SIGBUS) };
-            next(&raw const without)
+        // A handler may unblock its own signal.
+        Some(new) if how != libc::SIG_UNBLOCK && HOST.is_installed.load(Ordering::Relaxed) => {
+            next(ptr::from_ref(&without_bus_errors(new)))
         }
         _ => next(new),
     }
+}
+
+/// A set without the signal.
+fn without_bus_errors(set: &libc::sigset_t) -> libc::sigset_t {
+    let mut without = *set;
+    // SAFETY: a set of ours.
+    unsafe { libc::sigdelset(&raw mut without, libc::SIGBUS) };
+    without
 }
 
 /// Sets the host's action, and returns the previous one.
