@@ -11,7 +11,7 @@ use tare_mysql::table::{CheckDef, ColumnDef, ForeignKeyDef, IndexDef, TableDef, 
 use tare_mysql::types::{base_type, is_text};
 
 use super::options;
-use super::print::print;
+use super::print::{print, print_inside};
 use super::types::type_text;
 use crate::depth;
 use crate::function::name_of;
@@ -256,17 +256,10 @@ impl FromSql for TableDef {
     }
 }
 
-/// The condition of a CHECK, without parentheses around all of it.
-fn check_text(expr: &Expr) -> String {
-    let text = print(expr);
-    let inside = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
-    inside.map_or_else(|| text.clone(), str::to_owned)
-}
-
 fn check_def(check: &CheckConstraint, name: Option<&Ident>) -> CheckDef {
     CheckDef {
         name: name.map_or_else(String::new, |name| name.value.clone()),
-        condition: check_text(&check.expr),
+        condition: print_inside(&check.expr),
         is_ignored: check.enforced == Some(false),
     }
 }
