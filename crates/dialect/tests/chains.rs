@@ -135,6 +135,11 @@ const CHAINS: &[&str] = &[
     "SELECT n FROM t WHERE v{ LIKE 'a%'}",
     "SELECT 'é'{, 'é'}",
     "SELECT CONCAT(1{, CHAR(65)})",
+    "SELECT CAST('1' AS JSON){ = @@max_connections}",
+    "SELECT 1{ OR CAST('1' AS JSON) = @@max_connections}",
+    "SELECT CAST('1' AS JSON) IN (1{, @@max_connections})",
+    "SELECT 1{ + CAST('1' AS JSON)}",
+    "SELECT CASE CAST('1' AS JSON){ WHEN @@max_connections THEN 1} END",
 ];
 
 /// What nests: `{before}inner{behind}`.
@@ -172,6 +177,9 @@ const NESTED: &[&str] = &[
     "SELECT {IFNULL(}@@max_connections{, 2.5)}",
     "SELECT {1 + MOD(}@@max_connections{, 7)}",
     "SELECT {1 DIV (}@@max_connections{)}",
+    "SELECT {JSON_EXTRACT(}'1'{, '$')}",
+    "SELECT {CAST(}@@max_connections{ AS JSON)}",
+    "SELECT {1 = CAST(}@@max_connections{ AS JSON)}",
 ];
 
 fn nested(construct: &str, levels: usize) -> String {

@@ -126,7 +126,16 @@ pub(super) fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
             | Expr::IsNotFalse(expr),
             0,
         ) => Some(expr),
-        (expr, i) => operands(expr)?.into_iter().nth(i),
+        (Expr::Between { expr, .. } | Expr::InList { expr, .. }, 0) => Some(expr),
+        (Expr::Between { low, .. }, 1) => Some(low),
+        (Expr::Between { high, .. }, 2) => Some(high),
+        // A list may be long: its operands are not collected for each.
+        (Expr::InList { list, .. }, i) => list.get_mut(i - 1),
+        (Expr::Case { operand, .. }, 0) => operand.as_deref_mut(),
+        (Expr::Case { conditions, .. }, i) => {
+            conditions.get_mut(i - 1).map(|when| &mut when.condition)
+        }
+        _ => None,
     }
 }
 
