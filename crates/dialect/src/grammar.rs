@@ -62,7 +62,7 @@ impl Dialect for Grammar {
 
     /// A word that MySQL reserves is no alias: `SELECT 1 ON DUPLICATE KEY UPDATE`.
     fn is_column_alias(&self, kw: &Keyword, parser: &mut Parser) -> bool {
-        !is_reserved(*kw) && BASE.is_column_alias(kw, parser)
+        BASE.is_column_alias(kw, parser) && !is_reserved(*kw)
     }
 
     fn is_select_item_alias(&self, explicit: bool, kw: &Keyword, parser: &mut Parser) -> bool {
