@@ -1,6 +1,7 @@
 //! Looking at a server: one question for each moment. The server answers it itself, so that it costs
 //! what a statement costs there.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -103,14 +104,13 @@ impl<A: Query> Source for ServerSource<A> {
         let rows = self.query()?;
         let at = SystemTime::now();
         let mut all: Vec<(Sample, u64)> = rows.iter().filter_map(|row| sample(row)).collect();
-        // Statements and waits nest. The innermost is first, but a metadata lock wait precedes it. The client's
-        // statement is the outermost.
         let of_variable =
             |sample: &Sample| self.traceparents.of(sample.thread_id, sample.statement_ns);
-        let mut of_variables: Vec<(u64, TraceContext)> = (all.iter())
+        let of_variables: HashMap<u64, TraceContext> = (all.iter())
             .filter_map(|(sample, _)| Some((sample.thread_id, of_variable(sample)?)))
             .collect();
-        of_variables.dedup_by_key(|(thread, _)| *thread);
+        // Statements and waits nest. The innermost is first, but a metadata lock wait precedes it. The client's
+        // statement is the outermost.
         all.dedup_by(|(outer, _), (inner, _)| {
             let is_same = outer.thread_id == inner.thread_id;
             if is_same {
@@ -118,11 +118,10 @@ impl<A: Query> Source for ServerSource<A> {
             }
             is_same
         });
-        for (thread, trace) in of_variables {
-            let mut sampled = all.iter_mut().map(|(sample, _)| sample);
-            if let Some(sample) = sampled.find(|sample| sample.thread_id == thread) {
-                sample.trace = sample.trace.or(Some(trace));
-            }
+        // A trace in a statement's text precedes that of the variable.
+        for (sample, _) in &mut all {
+            let of_variable = || of_variables.get(&sample.thread_id).copied();
+            sample.trace = sample.trace.or_else(of_variable);
         }
         if let Ok(scheduler) = &mut self.scheduler {
             scheduler.begin_moment();
