@@ -41,11 +41,13 @@ impl SessionFacts for Server {
                     name: "PRIMARY".into(),
                     unique: true,
                     columns: vec!["id".into()],
+                    implied: false,
                 },
                 IndexDef {
                     name: "n".into(),
                     unique: false,
                     columns: vec!["note".into()],
+                    implied: false,
                 },
             ],
             foreign_keys: vec![ForeignKeyDef {

@@ -3,11 +3,11 @@
 use crate::error::{Error, Result, near};
 use sqlparser::ast::{
     CheckConstraint, ColumnOption, ColumnOptionDef, CreateTable, CreateTableOptions, DataType,
-    Expr, Ident, IndexColumn, SetExpr, SqlOption, Statement, TableConstraint, Value,
+    Expr, Ident, IndexColumn, IndexOption, SetExpr, SqlOption, Statement, TableConstraint, Value,
 };
 use tare_mysql::charset;
 use tare_mysql::error::SqlError;
-use tare_mysql::table::{CheckDef, ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
+use tare_mysql::table::{CheckDef, ColumnDef, ForeignKeyDef, IMPLIED, IndexDef, TableDef, literal};
 use tare_mysql::types::{base_type, is_text};
 
 use super::options;
@@ -131,6 +131,7 @@ impl FromSql for TableDef {
             name: name.into(),
             unique,
             columns: vec![column.name.value.clone()],
+            implied: false,
         };
         for option in &column.options {
             match &option.option {
@@ -203,6 +204,7 @@ impl FromSql for TableDef {
                     name: "PRIMARY".into(),
                     unique: true,
                     columns: columns(&key.columns)?,
+                    implied: false,
                 };
                 self.indexes.insert(0, index);
             }
@@ -216,6 +218,10 @@ impl FromSql for TableDef {
                     false,
                     columns(&key.columns)?,
                 );
+                let is_mark = |option: &IndexOption| matches!(option, IndexOption::Comment(text) if text == IMPLIED);
+                if let Some(index) = self.indexes.last_mut() {
+                    index.implied = key.index_options.iter().any(is_mark);
+                }
             }
             TableConstraint::ForeignKey(key) => {
                 let n = self.foreign_keys.len() + 1;

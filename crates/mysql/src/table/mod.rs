@@ -4,7 +4,7 @@ mod column;
 mod text;
 
 pub use self::column::ColumnDef;
-pub use self::text::{identifier, literal};
+pub use self::text::{IMPLIED, identifier, literal};
 
 use crate::error::{Result, SqlError};
 
@@ -17,6 +17,16 @@ pub struct IndexDef {
     pub unique: bool,
     /// Its columns.
     pub columns: Vec<String>,
+    /// Whether a foreign key got it for itself. Another index that begins with its columns replaces it.
+    pub implied: bool,
+}
+
+impl IndexDef {
+    /// Whether its first columns are these.
+    fn begins_with(&self, columns: &[String]) -> bool {
+        let mut pairs = columns.iter().zip(&self.columns);
+        self.columns.len() >= columns.len() && pairs.all(|(a, b)| a.eq_ignore_ascii_case(b))
+    }
 }
 
 /// A foreign key.
@@ -96,17 +106,20 @@ pub struct Figures {
 
 impl TableDef {
     /// Completes the definition: columns of a primary key become NOT NULL, each foreign key gets an index that
-    /// begins with its columns, and indexes name the columns in the table's case. CHECK constraints get names, by
-    /// which they are sorted.
+    /// begins with its columns, if no other index does, and indexes name the columns in the table's case. CHECK
+    /// constraints get names, by which they are sorted.
     pub fn settle(&mut self) {
         self.name_checks();
+        let others: Vec<IndexDef> = self
+            .indexes
+            .iter()
+            .filter(|i| !i.implied)
+            .cloned()
+            .collect();
+        self.indexes
+            .retain(|i| !i.implied || !others.iter().any(|other| other.begins_with(&i.columns)));
         for key in self.foreign_keys.clone() {
-            let begins = |i: &IndexDef| {
-                let all = key.columns.iter().zip(&i.columns);
-                i.columns.len() >= key.columns.len()
-                    && all.into_iter().all(|(a, b)| a.eq_ignore_ascii_case(b))
-            };
-            if self.indexes.iter().any(begins) {
+            if self.indexes.iter().any(|i| i.begins_with(&key.columns)) {
                 continue;
             }
             // A key that was given no name has its table's.
@@ -114,6 +127,9 @@ impl TableDef {
             let free = !self.indexes.iter().any(|i| i.name == key.name);
             let name = (given && free).then(|| key.name.clone());
             self.add_index(name, false, key.columns);
+            if let Some(index) = self.indexes.last_mut() {
+                index.implied = true;
+            }
         }
         for name in self.indexes.iter_mut().flat_map(|i| &mut i.columns) {
             let mut columns = self.columns.iter();
@@ -150,23 +166,6 @@ impl TableDef {
             }
         }
         Ok(())
-    }
-
-    /// Takes out the index that a foreign key got for itself, if the last index has the same columns: MySQL
-    /// replaces the one by the other. Returns its name.
-    pub fn take_implied_index(&mut self) -> Option<String> {
-        let (last, others) = self.indexes.split_last()?;
-        let is_implied = |index: &&IndexDef| {
-            let mut keys = self.foreign_keys.iter();
-            let of_key = |key: &ForeignKeyDef| {
-                key.columns == index.columns
-                    && (key.name == index.name || key.columns.first() == Some(&index.name))
-            };
-            !index.unique && index.columns == last.columns && keys.any(of_key)
-        };
-        let name = others.iter().find(is_implied)?.name.clone();
-        self.indexes.retain(|index| index.name != name);
-        Some(name)
     }
 
     /// The indexes with the same columns as one before them that `old` does not have.
@@ -230,6 +229,7 @@ impl TableDef {
             name,
             unique,
             columns,
+            implied: false,
         });
     }
 }

@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::{ForeignKeyDef, TableDef};
+use super::{ForeignKeyDef, IndexDef, TableDef};
 use crate::series::Series;
 use crate::types::{base_type, is_text};
+
+/// The comment of an index that a foreign key got for itself, where a database stores it.
+pub const IMPLIED: &str = "tare: of a foreign key";
 
 impl TableDef {
     /// The statement that creates it, as a database stores it.
@@ -25,7 +28,6 @@ impl TableDef {
             None => Cow::Borrowed(column_type),
         };
         let q = identifier;
-        let list = |columns: &[String]| columns.iter().map(|c| q(c)).collect::<Vec<_>>().join(",");
         if let Some(select) = &self.view {
             // SHOW CREATE names the rights that it is read with.
             let rights = match series {
@@ -79,11 +81,7 @@ impl TableDef {
             lines.push(line);
         }
         for index in &self.indexes {
-            lines.push(match (index.name.as_str(), index.unique) {
-                ("PRIMARY", _) => format!("  PRIMARY KEY ({})", list(&index.columns)),
-                (name, true) => format!("  UNIQUE KEY {} ({})", q(name), list(&index.columns)),
-                (name, false) => format!("  KEY {} ({})", q(name), list(&index.columns)),
-            });
+            lines.push(format!("  {}", index.to_mysql(series.is_none())));
         }
         for key in &self.foreign_keys {
             lines.push(format!("  {}", key.to_mysql()));
@@ -116,13 +114,30 @@ impl TableDef {
     }
 }
 
+fn list(columns: &[String]) -> String {
+    let columns: Vec<String> = columns.iter().map(|c| identifier(c)).collect();
+    columns.join(",")
+}
+
+impl IndexDef {
+    /// The index in its table's text, with its mark where that is stored.
+    fn to_mysql(&self, is_stored: bool) -> String {
+        let columns = list(&self.columns);
+        let mut text = match (self.name.as_str(), self.unique) {
+            ("PRIMARY", _) => format!("PRIMARY KEY ({columns})"),
+            (name, true) => format!("UNIQUE KEY {} ({columns})", identifier(name)),
+            (name, false) => format!("KEY {} ({columns})", identifier(name)),
+        };
+        if self.implied && is_stored {
+            let _ = write!(text, " COMMENT {}", literal(IMPLIED));
+        }
+        text
+    }
+}
+
 impl ForeignKeyDef {
     /// The constraint as SHOW CREATE TABLE and errors have it.
     pub fn to_mysql(&self) -> String {
-        let list = |columns: &[String]| {
-            let columns: Vec<String> = columns.iter().map(|c| identifier(c)).collect();
-            columns.join(",")
-        };
         let mut text = format!(
             "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({})",
             identifier(&self.name),

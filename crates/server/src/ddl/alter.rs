@@ -2,7 +2,6 @@
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, MySQLColumnPosition, RenameTableNameKind,
-    TableConstraint,
 };
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{ForeignKeyDef, TableDef};
@@ -37,21 +36,18 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     })
 }
 
-/// CREATE INDEX, of the last index of a definition.
-pub fn add_last_index(session: &mut Session, name: &TableName, def: &mut TableDef) -> Result<()> {
-    let implied = def.take_implied_index();
-    let Some(index) = def.indexes.last() else {
-        return Ok(());
-    };
+/// CREATE INDEX, by the definition that has it. It may replace a foreign key's own index.
+pub fn add_index(session: &mut Session, name: &TableName, def: &TableDef) -> Result<()> {
     def.check_indexes()?;
     let old = table::require(&mut session.connections, name)?;
     warn_of_duplicate_indexes(session, name, (def, &old));
-    let sql = index.to_sqlite(&name.database, &name.table, &name.table);
     exclusive::run(session, &name.database, |connection| {
-        if let Some(implied) = &implied {
-            connection.batch(&drop_sql(name, implied))?;
+        for replaced in old.indexes.iter().filter(|i| !def.indexes.contains(i)) {
+            connection.batch(&drop_sql(name, &replaced.name))?;
         }
-        connection.batch(&sql)?;
+        for index in def.indexes.iter().filter(|i| !old.indexes.contains(i)) {
+            connection.batch(&index.to_sqlite(&name.database, &name.table, &name.table))?;
+        }
         table::save_definition(connection, &name.database, def)
     })
 }
@@ -330,12 +326,6 @@ fn change_parsed(
         }
         Op::AddConstraint { constraint, .. } => {
             def.add_constraint(constraint)?;
-            if matches!(
-                constraint,
-                TableConstraint::Index(_) | TableConstraint::Unique(_)
-            ) {
-                def.take_implied_index();
-            }
             def.settle();
         }
         Op::DropPrimaryKey { .. } => drop_index(def, "PRIMARY")?,

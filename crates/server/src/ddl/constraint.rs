@@ -37,6 +37,7 @@ pub fn change(def: &mut TableDef, operations: &[AlterOperation]) -> Result<()> {
         });
         if let Some(to) = renamed {
             index.name.clone_from(to);
+            index.implied = false;
         }
     }
     Ok(())

@@ -160,7 +160,8 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
                 .as_ref()
                 .clone();
             def.add_constraint(constraint)?;
-            alter::add_last_index(session, name, &mut def)?;
+            def.settle();
+            alter::add_index(session, name, &def)?;
         }
         Ddl::DropIndex { name, index } => alter::drop_one_index(session, name, index)?,
         Ddl::Rename(pairs) => {

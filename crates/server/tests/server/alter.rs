@@ -465,3 +465,58 @@ fn schemas_are_synchronized() {
         1138
     );
 }
+
+/// Another index replaces the one that a foreign key got for itself, and no index that a statement names.
+#[test]
+fn an_index_replaces_that_of_a_foreign_key() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE u (id INT PRIMARY KEY)");
+    for (key, statement, indexes) in [
+        ("", "CREATE INDEX ix ON p (uid)", "ix,PRIMARY"),
+        ("", "CREATE INDEX ix ON p (UID, n)", "ix,PRIMARY"),
+        ("", "CREATE INDEX ix ON p (n, uid)", "ix,PRIMARY,uid"),
+        ("", "CREATE INDEX uid ON p (uid)", "PRIMARY,uid"),
+        ("", "CREATE UNIQUE INDEX ix ON p (uid)", "ix,PRIMARY"),
+        ("", "ALTER TABLE p ADD UNIQUE ix (uid)", "ix,PRIMARY"),
+        (
+            "",
+            "ALTER TABLE p ADD INDEX ix (uid), ADD z INT",
+            "ix,PRIMARY",
+        ),
+        (
+            "",
+            "ALTER TABLE p RENAME INDEX uid TO own, ADD INDEX ix (uid)",
+            "ix,own,PRIMARY",
+        ),
+        // A key with the name that a foreign key's would have.
+        (
+            "KEY uid (uid), ",
+            "CREATE INDEX ix ON p (uid)",
+            "ix,PRIMARY,uid",
+        ),
+        (
+            "KEY uid (uid), ",
+            "ALTER TABLE p ADD INDEX ix (uid)",
+            "ix,PRIMARY,uid",
+        ),
+    ] {
+        exec(
+            &mut conn,
+            &format!(
+                "CREATE TABLE p (id INT PRIMARY KEY, uid INT, n INT, {key}FOREIGN KEY (uid) REFERENCES u (id))"
+            ),
+        );
+        // Another session reads the definition that is stored.
+        let mut other = running.client();
+        exec(&mut other, statement);
+        let all = "SELECT GROUP_CONCAT(DISTINCT INDEX_NAME ORDER BY INDEX_NAME) \
+                   FROM information_schema.STATISTICS WHERE TABLE_NAME = 'p'";
+        for conn in [&mut other, &mut running.client()] {
+            assert_eq!(one(conn, all), indexes, "{key}{statement}");
+        }
+        let create = rows(&mut conn, "SHOW CREATE TABLE p").remove(0).remove(1);
+        assert!(!create.contains("COMMENT"), "{create}");
+        exec(&mut conn, "DROP TABLE p");
+    }
+}

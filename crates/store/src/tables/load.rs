@@ -177,6 +177,7 @@ fn reflect_table(db: &rusqlite::Connection, database: &str, name: &str) -> Resul
             name: "PRIMARY".into(),
             unique: true,
             columns: primary.into_iter().map(|p| p.1).collect(),
+            implied: false,
         });
     }
     // A partial index is unique among some rows only.
@@ -203,6 +204,7 @@ fn reflect_table(db: &rusqlite::Connection, database: &str, name: &str) -> Resul
                 name: short,
                 unique,
                 columns,
+                implied: false,
             });
         }
     }
