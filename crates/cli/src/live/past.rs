@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tare_history::{Origin, Past};
-use tare_live::{ChangesRequest, Compare, CompareStatement, DiffRequest, LiveServer};
+use tare_live::{Compare, CompareStatement, LiveServer};
 
 use super::Args;
 use crate::diff;
@@ -69,28 +69,45 @@ pub fn add(servers: &mut Vec<LiveServer>, past: Vec<LiveServer>) {
     }
 }
 
+/// The host and the server that options select. They precede those of a request.
+struct Selected {
+    host: Option<String>,
+    server: Option<String>,
+}
+
+impl Selected {
+    fn new(args: &Args) -> Self {
+        Self {
+            host: args.host_name.clone(),
+            server: args.server.clone(),
+        }
+    }
+
+    fn apply(&self, host: &mut Option<String>, server: &mut Option<String>) {
+        for (selected, requested) in [(&self.host, host), (&self.server, server)] {
+            if selected.is_some() {
+                requested.clone_from(selected);
+            }
+        }
+    }
+}
+
 /// Compares windows of the history of the host and the server that are selected.
 pub fn comparisons(args: &Args, directory: PathBuf) -> Compare {
-    let (host, server) = (args.host_name.clone(), args.server.clone());
+    let selected = Selected::new(args);
     Box::new(move |request| {
-        let request = DiffRequest {
-            host: host.clone().or_else(|| request.host.clone()),
-            server: server.clone().or_else(|| request.server.clone()),
-            ..request.clone()
-        };
+        let mut request = request.clone();
+        selected.apply(&mut request.host, &mut request.server);
         diff::compare_for_page(&directory, &request)
     })
 }
 
 /// Compares the last hour of a statement with earlier ones, of the same host and server.
 pub fn statement_comparisons(args: &Args, directory: PathBuf) -> CompareStatement {
-    let (host, server) = (args.host_name.clone(), args.server.clone());
+    let selected = Selected::new(args);
     Box::new(move |request| {
-        let request = ChangesRequest {
-            host: host.clone().or_else(|| request.host.clone()),
-            server: server.clone().or_else(|| request.server.clone()),
-            ..request.clone()
-        };
+        let mut request = request.clone();
+        selected.apply(&mut request.host, &mut request.server);
         diff::compare_statement(&directory, &request)
     })
 }
