@@ -8,11 +8,12 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use super::lock::SpinLock;
 use super::pages;
 
-/// The host's action, as `sigaction` has it, under a lock that a thread holds with its signals blocked.
+/// The host's action, as `sigaction` has it.
 struct HostAction {
-    is_locked: AtomicBool,
+    lock: SpinLock,
     /// Whether the handler is installed. Until then the kernel has the host's action.
     is_installed: AtomicBool,
     action: UnsafeCell<MaybeUninit<libc::sigaction>>,
@@ -22,7 +23,7 @@ struct HostAction {
 unsafe impl Sync for HostAction {}
 
 static HOST: HostAction = HostAction {
-    is_locked: AtomicBool::new(false),
+    lock: SpinLock::new(),
     is_installed: AtomicBool::new(false),
     action: UnsafeCell::new(MaybeUninit::zeroed()),
 };
@@ -30,13 +31,10 @@ static HOST: HostAction = HostAction {
 impl HostAction {
     /// Calls `body` with the host's action. All signals of the thread are blocked.
     fn with<T>(&self, body: impl FnOnce(&mut libc::sigaction) -> T) -> T {
-        while self.is_locked.swap(true, Ordering::Acquire) {
-            std::hint::spin_loop();
-        }
-        // SAFETY: under the lock. Zeroes are an action, SIG_DFL.
-        let result = body(unsafe { (*self.action.get()).assume_init_mut() });
-        self.is_locked.store(false, Ordering::Release);
-        result
+        self.lock.with(|| {
+            // SAFETY: under the lock. Zeroes are an action, SIG_DFL.
+            body(unsafe { (*self.action.get()).assume_init_mut() })
+        })
     }
 }
 

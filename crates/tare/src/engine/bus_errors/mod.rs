@@ -9,9 +9,12 @@
 //! |---|---|
 //! | pages | the guarded files, and the replacement of a page |
 //! | action | the handler, and the host's own action for the signal |
+//! | lock | a lock that a signal handler may take |
 
 #[cfg(target_os = "linux")]
 mod action;
+#[cfg(target_os = "linux")]
+mod lock;
 #[cfg(target_os = "linux")]
 mod pages;
 

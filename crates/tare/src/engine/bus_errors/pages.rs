@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use tare_layout::header::{Header, STOPPED};
 
 use super::action;
+use super::lock::SpinLock;
 
 /// The most files that are guarded at once.
 pub const MAX_FILES: usize = 128;
@@ -25,8 +26,8 @@ pub struct GuardedFile {
     page_bytes: usize,
     /// A bit for each page that has been replaced, eight to a byte.
     replaced: *const AtomicU8,
-    /// Held while a page is replaced, by a thread whose signals are blocked.
-    is_replacing: AtomicBool,
+    /// Held while a page is replaced.
+    replacing: SpinLock,
     /// Whether a page has been replaced.
     is_incomplete: AtomicBool,
     /// Whether the engine that records writes into this file.
@@ -65,7 +66,7 @@ impl GuardedFile {
             bytes,
             page_bytes,
             replaced: map_memory(bits(bytes, page_bytes))?.cast(),
-            is_replacing: AtomicBool::new(false),
+            replacing: SpinLock::new(),
             is_incomplete: AtomicBool::new(false),
             is_current: AtomicBool::new(true),
             end_recording,
@@ -113,19 +114,17 @@ impl GuardedFile {
     /// Puts memory in place of a page that cannot be written, once: another thread may have done so meanwhile.
     fn replace_page(&self, address: usize) -> bool {
         let number = (address - self.start) / self.page_bytes;
-        while self.is_replacing.swap(true, Ordering::Acquire) {
-            std::hint::spin_loop();
-        }
         // SAFETY: `new` mapped a bit for each page.
         let replaced = unsafe { &*self.replaced.add(number / 8) };
         let bit = 1 << (number % 8);
-        let is_replaced = replaced.load(Ordering::Relaxed) & bit != 0
-            || self.put_memory(self.start + number * self.page_bytes);
-        if is_replaced {
-            replaced.fetch_or(bit, Ordering::Relaxed);
-        }
-        self.is_replacing.store(false, Ordering::Release);
-        is_replaced
+        self.replacing.with(|| {
+            let is_replaced = replaced.load(Ordering::Relaxed) & bit != 0
+                || self.put_memory(self.start + number * self.page_bytes);
+            if is_replaced {
+                replaced.fetch_or(bit, Ordering::Relaxed);
+            }
+            is_replaced
+        })
     }
 
     fn put_memory(&self, page: usize) -> bool {
