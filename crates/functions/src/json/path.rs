@@ -3,6 +3,7 @@
 use rusqlite::Result;
 use serde_json::Value as Json;
 
+use super::order::compare_numbers;
 use super::value::part_document;
 use super::writer::array;
 use super::{document, text};
@@ -333,7 +334,7 @@ fn contains(target: &Json, candidate: &Json) -> Result<bool> {
             }
             Ok(true)
         }
-        (Json::Number(a), Json::Number(b)) => Ok(a.as_f64() == b.as_f64()),
+        (Json::Number(a), Json::Number(b)) => Ok(compare_numbers(a, b).is_eq()),
         (a, b) => Ok(a == b),
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use serde_json::Value as Json;
 use tare_mysql::wire::value::display_real;
 
+use super::order::name_key;
 use crate::prelude::*;
 use crate::text_builder::TextBuilder;
 
@@ -68,7 +69,7 @@ impl JsonWriter {
             Json::Object(all) => {
                 // MySQL sorts keys by length, then by their bytes.
                 let mut keys: Vec<&String> = all.keys().collect();
-                keys.sort_unstable_by_key(|key| (key.len(), key.as_str()));
+                keys.sort_unstable_by_key(|key| name_key(key));
                 self.push("{")?;
                 for (i, key) in keys.into_iter().enumerate() {
                     if i > 0 {

@@ -125,6 +125,11 @@ fn documents_compare_as_documents() {
     }
     for (query, answer) in [
         ("SELECT COUNT(DISTINCT j) FROM j", "14"),
+        ("SELECT CAST('-0.0' AS JSON) = CAST('0' AS JSON)", "1"),
+        (
+            "SELECT JSON_CONTAINS('[9007199254740993, 2.0]', '9007199254740992') + 2 * JSON_CONTAINS('[2.0]', '2')",
+            "2",
+        ),
         ("SELECT CONCAT(MIN(j), MAX(j)) FROM j", "nulltrue"),
         (
             "SELECT GROUP_CONCAT(c) FROM (SELECT COUNT(*) AS c FROM j WHERE id IN (2, 12) GROUP BY j) AS t",
