@@ -50,8 +50,8 @@ pub fn parameters(
 struct Finder<'a, 't> {
     names: Names<'a>,
     types: &'t mut Vec<WireType>,
-    /// The aliases of the select lists that are visited, and what they stand for.
-    aliases: Vec<(String, Expr)>,
+    /// The aliases of the select lists of each query that is being visited, and what they stand for.
+    aliases: Vec<Vec<(String, Expr)>>,
 }
 
 /// The number of the parameter that an expression is.
@@ -70,6 +70,19 @@ fn number(expr: &Expr) -> Option<usize> {
     }
 }
 
+/// What an alias of a select list stands for, where it is no column.
+fn aliased<'e>(aliases: &'e [Vec<(String, Expr)>], names: &Names<'_>, expr: &'e Expr) -> &'e Expr {
+    let Expr::Identifier(name) = expr else {
+        return expr;
+    };
+    if names.column_of(expr).is_some() {
+        return expr;
+    }
+    let mut all = aliases.iter().rev().flatten();
+    let named = all.find(|(alias, _)| alias.eq_ignore_ascii_case(&name.value));
+    named.map_or(expr, |(_, value)| value)
+}
+
 impl Finder<'_, '_> {
     fn set(&mut self, expr: &Expr, wire: WireType) {
         if let Some(slot) = number(expr).and_then(|n| self.types.get_mut(n)) {
@@ -85,8 +98,8 @@ impl Finder<'_, '_> {
     fn unify(&mut self, all: &[&Expr], of: fn(&WireType) -> Parameter) {
         let other = all.iter().find(|e| number(e).is_none());
         let Some(other) = other else { return };
-        let value = self.aliased(other).clone();
-        let Some(wire) = types::of(&value, &mut self.names) else {
+        let value = aliased(&self.aliases, &self.names, other);
+        let Some(wire) = types::of(value, &mut self.names) else {
             return;
         };
         let kind = match Parameter::compared(&wire) {
@@ -101,32 +114,21 @@ impl Finder<'_, '_> {
 
     /// The same for the parts of rows: `(a, b) IN ((?, ?))`.
     fn unify_rows(&mut self, all: &[&Expr]) {
-        let parts = |expr: &&'_ Expr| match expr {
-            Expr::Tuple(parts) => Some(parts.clone()),
-            _ => None,
-        };
-        match all.iter().map(parts).collect::<Option<Vec<_>>>() {
+        fn parts(expr: &Expr) -> Option<&[Expr]> {
+            match expr {
+                Expr::Tuple(parts) => Some(parts),
+                _ => None,
+            }
+        }
+        match all.iter().copied().map(parts).collect::<Option<Vec<_>>>() {
             Some(rows) => {
-                for i in 0..rows.iter().map(Vec::len).min().unwrap_or_default() {
+                for i in 0..rows.iter().map(|row| row.len()).min().unwrap_or_default() {
                     let column: Vec<&Expr> = rows.iter().map(|row| &row[i]).collect();
                     self.unify(&column, Parameter::compared);
                 }
             }
             None => self.unify(all, Parameter::compared),
         }
-    }
-
-    /// What an alias of the select list stands for, where it is no column.
-    fn aliased<'e>(&'e self, expr: &'e Expr) -> &'e Expr {
-        let Expr::Identifier(name) = expr else {
-            return expr;
-        };
-        if self.names.column_of(expr).is_some() {
-            return expr;
-        }
-        let mut all = self.aliases.iter().rev();
-        let named = all.find(|(alias, _)| alias.eq_ignore_ascii_case(&name.value));
-        named.map_or(expr, |(_, value)| value)
     }
 
     fn is_of_information(&self, expr: &Expr) -> bool {
@@ -289,6 +291,7 @@ impl Visitor for Finder<'_, '_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.aliases.push(Vec::new());
         self.names.with(query);
         match &query.limit_clause {
             Some(LimitClause::LimitOffset { limit, offset, .. }) => {
@@ -306,14 +309,23 @@ impl Visitor for Finder<'_, '_> {
         ControlFlow::Continue(())
     }
 
+    fn post_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
+        self.aliases.pop();
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
         self.names.types.forget();
         let scope = self.names.scope(select);
         self.names.scopes.push(scope);
-        for item in &select.projection {
-            if let SelectItem::ExprWithAlias { expr, alias } = item {
-                self.aliases.push((alias.value.clone(), expr.clone()));
-            }
+        if let Some(aliases) = self.aliases.last_mut() {
+            let with_alias = |item: &SelectItem| match item {
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    Some((alias.value.clone(), expr.clone()))
+                }
+                _ => None,
+            };
+            aliases.extend(select.projection.iter().filter_map(with_alias));
         }
         ControlFlow::Continue(())
     }
