@@ -25,6 +25,6 @@ pub struct Plan {
     pub generation: u64,
     /// The time limit of its hint.
     pub at_most: Option<Duration>,
-    /// What its text has that is deprecated.
+    /// What its text has that the series reads with a warning.
     pub deprecated: Vec<&'static Deprecated>,
 }

@@ -1,4 +1,4 @@
-//! Syntax that MySQL 9.7 reads with a warning.
+//! Syntax that a series reads with a warning.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -79,12 +79,16 @@ const BEFORE_EXPRESSION: [&str; 21] = [
 
 /// The deprecated syntax of a statement, in its order.
 pub(super) fn deprecated(tokens: &[TokenWithSpan], mode: Mode) -> Vec<&'static Deprecated> {
+    if !mode.series.warns_of_deprecated() {
+        return Vec::new();
+    }
     let mut context = TokenContext::new(tokens);
+    let alters = tokens.first().is_some_and(|t| is(&t.token, "ALTER"));
     let of = |i| {
         context.go_to(tokens, i);
-        let in_columns =
-            context.in_columns() || tokens.first().is_some_and(|t| is(&t.token, "ALTER"));
-        let of_column = in_columns.then(|| of_column(tokens, i)).flatten();
+        let of_column = (context.in_columns() || alters)
+            .then(|| of_column(tokens, i))
+            .flatten();
         of_column.or_else(|| at(tokens, i, mode))
     };
     (0..tokens.len()).filter_map(of).collect()
@@ -102,6 +106,9 @@ fn of_column(tokens: &[TokenWithSpan], i: usize) -> Option<&'static Deprecated> 
     if is(token, "BINARY") && is_after_text_type(tokens, i) {
         return Some(&BINARY_ATTRIBUTE);
     }
+    if !is(token, "UNSIGNED") {
+        return None;
+    }
     // The type is before its digits.
     let mut before = i.checked_sub(1)?;
     if tokens[before].token == Token::RParen {
@@ -110,7 +117,7 @@ fn of_column(tokens: &[TokenWithSpan], i: usize) -> Option<&'static Deprecated> 
             .rposition(|t| t.token == Token::LParen)?;
         before = open.checked_sub(1)?;
     }
-    (is(token, "UNSIGNED") && one_of(&tokens[before].token, &INEXACT)).then_some(&UNSIGNED)
+    one_of(&tokens[before].token, &INEXACT).then_some(&UNSIGNED)
 }
 
 fn at(tokens: &[TokenWithSpan], i: usize, mode: Mode) -> Option<&'static Deprecated> {

@@ -148,13 +148,9 @@ fn run_once(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
 
 /// Warns of deprecated syntax when a statement is read: a prepared one, when it is prepared.
 pub fn warn_of_deprecated(session: &Session, plan: &Plan) {
-    if session.shared.config.series.warns_of_deprecated() {
-        for warning in &plan.deprecated {
-            session
-                .state
-                .warnings
-                .add("Warning", warning.code, warning.message);
-        }
+    for warning in &plan.deprecated {
+        let warnings = &session.state.warnings;
+        warnings.add("Warning", warning.code, warning.message);
     }
 }
 
