@@ -2,7 +2,9 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{DateTimeField, Expr, Ident, Interval, ObjectName, UnaryOperator};
+use sqlparser::ast::{
+    ColumnOption, DateTimeField, Expr, Ident, Interval, ObjectName, UnaryOperator,
+};
 use sqlparser::dialect::{Dialect, MySqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -112,6 +114,24 @@ impl Dialect for Grammar {
     /// EXTRACT(MINUTE_SECOND FROM x).
     fn allow_extract_custom(&self) -> bool {
         true
+    }
+
+    /// ZEROFILL, which may be before UNSIGNED. Definitions refuse it by its name.
+    fn parse_column_option(
+        &self,
+        parser: &mut Parser,
+    ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
+        let token = match &parser.peek_token_ref().token {
+            Token::Word(word)
+                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("ZEROFILL") =>
+            {
+                Token::Word(word.clone())
+            }
+            _ => return Ok(None),
+        };
+        parser.advance_token();
+        let _ = parser.parse_one_of_keywords(&[Keyword::SIGNED, Keyword::UNSIGNED]);
+        Ok(Some(Ok(Some(ColumnOption::DialectSpecific(vec![token])))))
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {

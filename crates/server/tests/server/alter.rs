@@ -456,6 +456,8 @@ fn schemas_are_synchronized() {
         ("INSERT INTO e () VALUES ()", 1364),
         ("INSERT INTO e (id, d) VALUES (1, 2)", 3819),
         ("CREATE INDEX fx ON p ((uid + 1))", 1235),
+        ("CREATE TABLE z (a INT(4) ZEROFILL UNSIGNED NOT NULL)", 1235),
+        ("ALTER TABLE e ADD z INT UNSIGNED ZEROFILL", 1235),
     ] {
         assert_eq!(errno(&mut conn, sql), error, "{sql}");
     }
