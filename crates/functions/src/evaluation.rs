@@ -13,9 +13,9 @@ use crate::call::quoted;
 /// What a statement counts while it changes rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// A row that ON DUPLICATE KEY UPDATE has updated.
+    /// A row that ON DUPLICATE KEY UPDATE changes.
     Updated,
-    /// A row that fulfils the condition of an UPDATE.
+    /// A row that fulfils the condition of an UPDATE, or of which ON DUPLICATE KEY UPDATE finds the duplicate.
     Matched,
     /// One of those that the UPDATE changes.
     Changed,
