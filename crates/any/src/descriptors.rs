@@ -129,17 +129,15 @@ impl State {
     pub const SOCKET: Self = Self(1 << 1);
     /// A client's connection.
     pub const CLIENT: Self = Self(1 << 2);
-    /// A client's connection that is read whatever is off.
-    pub const READ: Self = Self(1 << 3);
     /// A client's connection of which something was not read.
-    pub const MISSED: Self = Self(1 << 4);
+    pub const MISSED: Self = Self(1 << 3);
     /// Opened while nothing was recorded: it has no entry.
-    pub const UNSEEN: Self = Self(1 << 5);
+    pub const UNSEEN: Self = Self(1 << 4);
     /// A socket that listens.
-    const LISTENER: Self = Self(1 << 6);
+    const LISTENER: Self = Self(1 << 5);
     /// A file that was opened by a path that is stored.
-    const NAMED: Self = Self(1 << 7);
-    /// A socket that is a connection to an upstream server. Files have another meaning of the bit.
+    const NAMED: Self = Self(1 << 6);
+    /// A socket that is a connection to an upstream server.
     const UPSTREAM: Self = Self(1 << 7);
 
     pub const UNSEEN_FILE: Self = Self::FILE.with(Self::UNSEEN);
@@ -160,27 +158,23 @@ impl State {
         self.0 & bits.0 != 0
     }
 
-    /// Whether it is a connection to an upstream server.
-    pub fn is_upstream(self) -> bool {
-        self.has(Self::SOCKET) && self.has(Self::UPSTREAM)
-    }
-
     /// Whether it has an entry.
     pub fn has_entry(self) -> bool {
         self != Self::NONE && !self.has(Self::UNSEEN)
     }
 
-    /// Whether a call on it has nothing to record and nothing to read while these kinds are active.
+    /// Whether a call on it has nothing to record and nothing to read while these kinds are active. A client's
+    /// connection is read until it may be left ([`Client::may_miss`]), whatever is off.
     #[inline(always)]
     pub fn is_idle(self, active: Active) -> bool {
         if active.is_none() {
-            return !self.has(Self::READ);
+            return !self.has(Self::CLIENT) || self.has(Self::MISSED.with(Self::UNSEEN));
         }
         let kinds = match self {
             Self::NONE => return true,
             _ if self.has(Self::CLIENT) => return false,
             _ if self.has(Self::FILE) => FILES,
-            _ if self.is_upstream() => SOCKETS.or(STAGES),
+            _ if self.has(Self::UPSTREAM) => SOCKETS.or(STAGES),
             _ => SOCKETS,
         };
         !active.meets(kinds)
@@ -254,14 +248,6 @@ pub fn unmark_missed(descriptor: c_int, state: State) {
     }
 }
 
-/// Whether a client's connection is read whatever is off.
-pub fn set_read(descriptor: c_int, is_read: bool) {
-    let state = state(descriptor);
-    if state.has(State::CLIENT) && state.has(State::READ) != is_read && is_claimed() {
-        set_state(descriptor, State(state.0 ^ State::READ.0));
-    }
-}
-
 /// The process whose descriptors these are.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
@@ -332,6 +318,12 @@ pub enum Access {
 }
 
 impl Access {
+    /// Whether it moves bytes.
+    #[inline(always)]
+    pub fn moves_bytes(self) -> bool {
+        !matches!(self, Self::Other(_))
+    }
+
     fn of_file(self) -> Operation {
         match self {
             Self::In => Operation::Read,
@@ -384,8 +376,7 @@ pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
         Object::File(_) => State::FILE,
         Object::Socket(_, None) => State::SOCKET,
         Object::Upstream(..) => State::SOCKET.with(State::UPSTREAM),
-        Object::Socket(_, Some(client)) if client.may_miss() => State::CLIENT,
-        Object::Socket(_, Some(_)) => State::CLIENT.with(State::READ),
+        Object::Socket(_, Some(_)) => State::CLIENT,
     };
     let before = get_or_create(descriptor)?.lock().replace(object);
     set_state(descriptor, state);

@@ -32,7 +32,7 @@ use engine::{Operation, periods};
 
 use crate::calls::observe;
 use crate::client::{self, Client, Stream};
-use crate::descriptors::{self, Access, Descriptor, State};
+use crate::descriptors::{self, Access, Descriptor, Object, State};
 use crate::{turn, upstream};
 
 /// Declares functions of the C library, those of one type together. `|call|` calls the C library's own, with
@@ -90,7 +90,7 @@ impl Running {
         let active = periods::active_kinds();
         let begun = match state.is_idle(active) {
             true => {
-                if state.has(State::CLIENT) && matches!(access, Access::In | Access::Out) {
+                if state.has(State::CLIENT) && access.moves_bytes() {
                     descriptors::mark_missed(descriptor, state);
                 } else if !active.is_none() && state.has(State::FILE) && access == Access::Out {
                     observe(turn::end_execution);
@@ -109,7 +109,7 @@ impl Running {
             let active = periods::follow();
             let state = descriptors::state(descriptor);
             if state.is_idle(active) {
-                if matches!(access, Access::In | Access::Out) {
+                if access.moves_bytes() {
                     descriptors::mark_missed(descriptor, state);
                 }
                 return None;
@@ -121,15 +121,23 @@ impl Running {
             let entry = descriptors::get(descriptor)?;
             let mut object = entry.lock();
             let object = object.as_mut()?;
+            if active.is_none() && object.client()?.may_miss() {
+                if access.moves_bytes() {
+                    descriptors::mark_missed(descriptor, state);
+                }
+                return None;
+            }
             if state.has(State::MISSED) {
                 descriptors::unmark_missed(descriptor, descriptors::state(descriptor));
                 object.client()?.miss();
             }
             let wait = object.wait(access, active);
-            let is_client = state.has(State::CLIENT);
-            let is_passed_on = state.is_upstream() && turn::has_stages();
-            (is_client || is_passed_on || wait.is_some())
-                .then(|| Begun(entry, access, wait.map(ManuallyDrop::new)))
+            let is_read = match object {
+                Object::Socket(_, client) => client.is_some(),
+                Object::Upstream(..) => turn::has_stages(),
+                Object::File(_) => false,
+            };
+            (is_read || wait.is_some()).then(|| Begun(entry, access, wait.map(ManuallyDrop::new)))
         })?
     }
 
@@ -159,7 +167,7 @@ impl Running {
                 return client.in_session(|_| drop(wait));
             }
             client.read(wait, moved);
-            after_read(descriptor, entry, client);
+            after_read(entry, client);
         });
     }
 }
@@ -172,12 +180,13 @@ fn is_trivial(state: State, access: Access, active: Active) -> bool {
 }
 
 /// What a client's connection has moved was read.
-fn after_read(descriptor: c_int, entry: &'static Descriptor, client: &Client) {
-    descriptors::set_read(descriptor, !client.may_miss());
+fn after_read(entry: &'static Descriptor, client: &Client) {
     // The program may pass the client's request on to another server.
-    match client.key() {
-        0 => {}
-        key => upstream::handle(entry, key),
+    if turn::has_stages() {
+        match client.key() {
+            0 => {}
+            key => upstream::handle(entry, key),
+        }
     }
     if client.is_quiet() {
         polls::end_quiet_later(entry);

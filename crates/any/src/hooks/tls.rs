@@ -75,7 +75,8 @@ fn pass_on(ssl: usize, socket: Option<c_int>, moved: Option<impl FnOnce(&mut Str
         return;
     };
     let state = descriptors::state(descriptor);
-    if state.is_idle(periods::follow()) {
+    let active = periods::follow();
+    if state.is_idle(active) {
         return descriptors::mark_missed(descriptor, state);
     }
     let mut object = connection.lock();
@@ -89,12 +90,15 @@ fn pass_on(ssl: usize, socket: Option<c_int>, moved: Option<impl FnOnce(&mut Str
         encryption.set_socket(socket);
     }
     if let Some(moved) = moved {
+        if active.is_none() && client.may_miss() {
+            return descriptors::mark_missed(descriptor, state);
+        }
         if state.has(State::MISSED) {
             descriptors::unmark_missed(descriptor, state);
             client.miss();
         }
         client.read(None, moved);
-        after_read(descriptor, connection, client);
+        after_read(connection, client);
     }
 }
 
