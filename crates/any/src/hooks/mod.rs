@@ -92,22 +92,25 @@ impl Running {
             true => {
                 if state.has(State::CLIENT) && access.moves_bytes() {
                     descriptors::mark_missed(descriptor, state);
-                } else if !active.is_none() && state.has(State::FILE) && access == Access::Out {
+                } else if !active.is_none()
+                    && turn::has_stages()
+                    && state.has(State::FILE)
+                    && access == Access::Out
+                {
                     observe(turn::end_execution);
                 }
                 None
             }
             false if is_trivial(state, access, active) => None,
-            false => Self::begin_slow(descriptor, access),
+            false => Self::begin_slow(descriptor, state, access),
         };
         Self(descriptor, begun)
     }
 
     #[inline(never)]
-    fn begin_slow(descriptor: c_int, access: Access) -> Option<Begun> {
+    fn begin_slow(descriptor: c_int, state: State, access: Access) -> Option<Begun> {
         observe(|| {
             let active = periods::follow();
-            let state = descriptors::state(descriptor);
             if state.is_idle(active) {
                 if access.moves_bytes() {
                     descriptors::mark_missed(descriptor, state);
