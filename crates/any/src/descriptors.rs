@@ -174,7 +174,8 @@ impl State {
             Self::NONE => return true,
             _ if self.has(Self::CLIENT) => return false,
             _ if self.has(Self::FILE) => FILES,
-            _ if self.has(Self::UPSTREAM) => SOCKETS.or(STAGES),
+            // It may be a connection to an upstream server.
+            _ if self.has(Self::UPSTREAM.with(Self::UNSEEN)) => SOCKETS.or(STAGES),
             _ => SOCKETS,
         };
         !active.meets(kinds)

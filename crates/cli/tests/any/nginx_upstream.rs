@@ -9,6 +9,7 @@ use std::thread;
 use serde_json::Value as Json;
 
 use super::support::{Directory, Process, finish, signal, wait_for};
+use super::switching::switch;
 use super::{library, number, rows, statements, tls};
 
 /// Of both: FRONT or BACK is replaced.
@@ -356,4 +357,30 @@ fn a_request_that_waits_for_its_upstream_is_in_this_stage() {
     });
     let [.., upstream, sending] = servers.stages();
     assert_eq!((upstream, sending), (1, 3));
+}
+
+#[test]
+fn a_connection_that_was_opened_while_all_was_off_is_one_to_an_upstream_server() {
+    let servers = Servers::start();
+    servers.execute(&switch(false));
+    let mut client = servers.connect();
+    call(&mut client, "/kept/a");
+    servers.execute(
+        "UPDATE performance_schema.setup_instruments SET ENABLED = IF(NAME LIKE 'st%/nginx/%', 'YES', 'NO'), \
+         TIMED = IF(NAME LIKE 'st%/nginx/%', 'YES', 'NO')",
+    );
+    servers.execute(&switch(true));
+    // The client's connection is read again from its second request on.
+    call(&mut client, "/kept/a");
+    let before = servers.stages();
+    call(&mut client, "/kept/a");
+    let stages = servers.stages();
+    let counts = [0, 1, 2, 3].map(|at| stages[at] - before[at]);
+    assert_eq!(counts, [1, 1, 1, 1]);
+    let back = log(servers.directory.path(), "back.log");
+    assert!(
+        back.iter()
+            .all(|line| line.connection == back[back.len() - 1].connection),
+        "one connection"
+    );
 }

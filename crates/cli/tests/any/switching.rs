@@ -14,7 +14,8 @@ use super::postgres_statements::client::{Client as Session, bind, execute, parse
 use super::server::Server;
 use super::support::wait_for;
 
-fn switch(is_on: bool) -> String {
+/// Switches everything off, or on.
+pub fn switch(is_on: bool) -> String {
     let value = if is_on { "YES" } else { "NO" };
     format!(
         "UPDATE performance_schema.setup_consumers SET ENABLED = '{value}' \
