@@ -98,10 +98,6 @@ pub mod runtime;
 mod segment_file;
 mod source;
 
-#[cfg(feature = "door")]
-#[doc(hidden)]
-pub mod traceparent;
-
 pub mod digest;
 mod engine;
 mod lock;

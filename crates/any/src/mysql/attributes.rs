@@ -1,8 +1,7 @@
 //! Query attributes: pairs of a name and a value that a client sends with a statement. Only `traceparent` is read.
 
-use engine::traceparent::NAME;
-
 use super::packets::Fields;
+use super::trace::NAME;
 
 /// In the flags of an execution: the number of parameters follows, even if there is none.
 const PARAMETER_COUNT_AVAILABLE: u64 = 8;
