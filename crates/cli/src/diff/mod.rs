@@ -176,9 +176,11 @@ fn report(comparison: Comparison, histories: &[&Place]) -> Result<Report, Failur
     let (total, statements) = comparison.run();
     let [first, second] = [histories.first(), histories.last()];
     let plans = match (first, second) {
-        (Some(first), Some(second)) => {
-            plans::read((first, &comparison.before), (second, &comparison.after))?
-        }
+        (Some(first), Some(second)) => plans::read(
+            (first, &comparison.before),
+            (second, &comparison.after),
+            None,
+        )?,
         _ => plans::Plans::new(),
     };
     Ok(Report {

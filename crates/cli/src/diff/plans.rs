@@ -11,17 +11,16 @@ use super::rows::Rows;
 use crate::exit::Failure;
 use crate::observe::format::in_utc;
 
-/// The tree of a plan that was recorded.
-#[derive(Clone, Debug)]
-pub struct Tree {
+/// A plan that was recorded.
+struct Reading {
     /// When it was read, in milliseconds since 1970.
     at: i64,
     shape: String,
-    /// The tree.
-    lines: Vec<String>,
+    /// The plan, as the server gave it.
+    plan: String,
 }
 
-impl RecordedPlan for Tree {
+impl RecordedPlan for Reading {
     fn at(&self) -> SystemTime {
         time(self.at)
     }
@@ -29,6 +28,24 @@ impl RecordedPlan for Tree {
     fn shape(&self) -> Option<&str> {
         Some(&self.shape)
     }
+}
+
+impl Reading {
+    fn tree(&self) -> Tree {
+        Tree {
+            at: self.at,
+            shape: self.shape.clone(),
+            lines: PlanTree::parse(&self.plan).unwrap_or_default().lines(),
+        }
+    }
+}
+
+/// The tree of a plan.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    at: i64,
+    shape: String,
+    lines: Vec<String>,
 }
 
 fn time(ms: i64) -> SystemTime {
@@ -47,29 +64,31 @@ pub struct StatementPlans {
 /// Plans by statement.
 pub type Plans = BTreeMap<StatementKey, StatementPlans>;
 
-/// Reads the plans of two windows.
+/// Reads the plans of two windows, of all statements or of one.
 pub fn read(
     (first, before): (&Place, &Recording),
     (second, after): (&Place, &Recording),
+    digest: Option<&str>,
 ) -> Result<Plans, Failure> {
     let mut plans = Plans::new();
     let (start, end) = (time(before.window.to), time(after.window.to));
     let is_same = first.directory == second.directory;
-    let all = read_until(first, before, before.window.to.max(after.window.to))?;
+    let last = before.window.to.max(after.window.to);
+    let all = read_until(first, before, last, digest)?;
     for (key, series) in &all {
-        plans.entry(key.clone()).or_default().before = series.last_until(start).cloned();
+        plans.entry(key.clone()).or_default().before = series.last_until(start).map(Reading::tree);
     }
     // Another directory may be of an earlier time than the window before.
     let other = match is_same {
         true => all,
-        false => read_until(second, after, after.window.to)?,
+        false => read_until(second, after, after.window.to, digest)?,
     };
     for (key, series) in other {
         let last = match is_same {
             true => series.last_within(start, end),
             false => series.last_until(end),
         };
-        plans.entry(key).or_default().after = last.cloned();
+        plans.entry(key).or_default().after = last.map(Reading::tree);
     }
     Ok(plans)
 }
@@ -79,7 +98,8 @@ fn read_until(
     place: &Place,
     of: &Recording,
     to: i64,
-) -> Result<BTreeMap<StatementKey, PlanSeries<Tree>>, Failure> {
+    digest: Option<&str>,
+) -> Result<BTreeMap<StatementKey, PlanSeries<Reading>>, Failure> {
     let past = Past {
         directory: place.directory.clone(),
         from: i64::MIN,
@@ -87,20 +107,19 @@ fn read_until(
         host: Some(of.host.clone()),
         server: Some(of.server.clone()),
     };
-    let mut plans: BTreeMap<StatementKey, PlanSeries<Tree>> = BTreeMap::new();
+    let mut plans: BTreeMap<StatementKey, PlanSeries<Reading>> = BTreeMap::new();
     let mut rows = Rows::scan(&past, "plans", &["schema", "digest", "plan", "shape"])?;
     while rows.advance()? {
-        let (Some(digest), Some(plan), Some(shape)) = (rows.text(1), rows.text(2), rows.text(3))
+        let (Some(of_row), Some(plan), Some(shape)) = (rows.text(1), rows.text(2), rows.text(3))
         else {
             continue;
         };
         let at = rows.at();
-        let key = (rows.text(0).map(str::to_owned), digest.to_owned());
-        if at <= to && rows.server() == of.server {
-            let tree = PlanTree::parse(plan).unwrap_or_default();
-            let (shape, lines) = (shape.to_owned(), tree.lines());
+        if digest.is_none_or(|digest| digest == of_row) && at <= to && rows.server() == of.server {
+            let key = (rows.text(0).map(str::to_owned), of_row.to_owned());
+            let (shape, plan) = (shape.to_owned(), plan.to_owned());
             let series = plans.entry(key).or_default();
-            series.add(Tree { at, shape, lines });
+            series.add(Reading { at, shape, plan });
         }
     }
     Ok(plans)

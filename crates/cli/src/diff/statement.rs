@@ -133,10 +133,10 @@ fn compare(
         controls: Vec::new(),
     };
     comparison.check()?;
-    let plans = plans::read((place, &comparison.before), (place, &comparison.after))?;
-    let changes: Vec<bool> = (plans.iter())
-        .filter(|((_, of), _)| of == digest)
-        .filter_map(|(_, plans)| plans.is_changed())
+    let (before, after) = (&comparison.before, &comparison.after);
+    let plans = plans::read((place, before), (place, after), Some(digest))?;
+    let changes: Vec<bool> = (plans.values())
+        .filter_map(|plans| plans.is_changed())
         .collect();
     let plan = (!changes.is_empty()).then(|| match changes.contains(&true) {
         true => "The plan changed.",
