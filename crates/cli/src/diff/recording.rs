@@ -184,13 +184,12 @@ impl Recording {
     /// Leaves one statement, of all schemas, as the total. False if it did not run.
     pub fn restrict_to(&mut self, digest: &str) -> bool {
         self.total = Statement::new(self.counted_seconds.len());
+        self.statements.retain(|(_, of), _| of == digest);
         let statements = std::mem::take(&mut self.statements);
-        let of_digest = statements.iter().filter(|((_, of), _)| of == digest);
-        let of_digest: Vec<&Statement> = of_digest.map(|(_, statement)| statement).collect();
-        for statement in &of_digest {
+        for statement in statements.values() {
             self.total.merge(statement);
         }
-        !of_digest.is_empty()
+        !statements.is_empty()
     }
 
     /// Seconds in which statements were counted.
