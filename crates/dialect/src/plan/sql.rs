@@ -74,4 +74,11 @@ impl Sql {
     pub fn is_system(&self) -> bool {
         !self.catalog.is_empty() && self.databases.is_empty()
     }
+
+    /// Whether the rows of an INSERT return their AUTO_INCREMENT columns: those that a statement lists, because
+    /// SQLite keeps them in memory.
+    pub fn returns_ids(&self) -> bool {
+        let updates = self.updates_duplicates && self.creates_ids && !self.joined;
+        !self.generated_ids.is_empty() || updates
+    }
 }

@@ -113,7 +113,7 @@ fn find_values(
 /// The statement without its RETURNING clause, if it may run again.
 pub(super) fn repeatable(sql: &Sql) -> Option<Sql> {
     let mut sql = sql.clone();
-    if !sql.generated_ids.is_empty() || sql.updates_duplicates && sql.creates_ids {
+    if sql.returns_ids() {
         let (text, _) = sql.text.rsplit_once(" RETURNING ")?;
         sql.text = text.to_owned();
     }

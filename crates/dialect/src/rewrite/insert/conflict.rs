@@ -83,7 +83,7 @@ impl Rewriter<'_> {
             // A row that does not change is not counted.
             sql.push_str(&format!(" WHERE {changed_rows}"));
         }
-        if let Some(column) = target.auto() {
+        if let Some(column) = target.auto().filter(|_| self.sql.returns_ids()) {
             sql.push_str(&format!(" RETURNING {}", quote(column)));
         }
         Ok(sql)

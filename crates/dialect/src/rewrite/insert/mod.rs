@@ -129,7 +129,7 @@ impl Rewriter<'_> {
                 }
             }
             (None, Rows::Listed(rows) | Rows::Selected(rows)) => {
-                match target.auto().filter(|_| !self.sql.generated_ids.is_empty()) {
+                match target.auto().filter(|_| self.sql.returns_ids()) {
                     Some(column) => format!("{into} {rows} RETURNING {}", quote(column)),
                     None => format!("{into} {rows}"),
                 }
