@@ -192,7 +192,7 @@ pub static BLOCKS: Table = Table {
         column("blocker_transaction_ns", Type::Long, "Age of its transaction, in nanoseconds; NULL if it has none, or it is unknown."),
         column("trace_id", Type::Text, "Trace of the client whose statement waits: 32 hexadecimal digits."),
         column("span_id", Type::Text, "The client's span: 16 hexadecimal digits."),
-        column("blocker_trace_id", Type::Text, "Trace of the client that sent the statement that the holder runs or ran last."),
+        column("blocker_trace_id", Type::Text, "Trace of the client that sent the statement that the holder runs, or ran last: of the latter only if a comment has it."),
         column("blocker_span_id", Type::Text, "The client's span."),
     ],
 };

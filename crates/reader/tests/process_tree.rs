@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, mpsc::Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tare_reader::scheduler::State;
 use tare_reader::{ProcessError, ProcessTree, ThreadActivity, Usage};
@@ -72,6 +72,16 @@ fn of(threads: &[ThreadActivity], id: u32) -> &ThreadActivity {
         .expect("it runs")
 }
 
+/// About the time over which the share of a state is counted.
+const SHARE_PERIOD: Duration = Duration::from_millis(250);
+
+/// Of the time in which a thread could run since a reading, or since its start, the share in which it did.
+fn cpu_share(before: Option<Usage>, now: Usage) -> f64 {
+    let before = before.unwrap_or_default();
+    let (cpu, delay) = (now.cpu_ns - before.cpu_ns, now.delay_ns - before.delay_ns);
+    cpu as f64 / (cpu + delay).max(1) as f64
+}
+
 #[test]
 fn states_and_cpu_are_those_of_the_kernel() {
     let mut tree = ProcessTree::new(std::process::id()).expect("it runs");
@@ -103,8 +113,9 @@ fn states_and_cpu_are_those_of_the_kernel() {
             blocks(&mut tree, reader, "read") && blocks(&mut tree, sleeper, "clock_nanosleep");
         all.then_some(())
     });
-    let (mut on_cpu, mut moments) = (0, 0);
-    while moments < 200 {
+    let mut readings: Vec<(Instant, Usage)> = Vec::new();
+    let (mut on_cpu, mut expected) = (0, 0.0);
+    while readings.len() < 200 {
         thread::sleep(Duration::from_millis(3));
         let threads = tree.read().expect("it runs");
         let spins = of(&threads, spinner);
@@ -117,7 +128,11 @@ fn states_and_cpu_are_those_of_the_kernel() {
             "{spins:?}"
         );
         on_cpu += u32::from(spins.activity.state == State::OnCpu);
-        moments += 1;
+        let before = readings
+            .iter()
+            .rfind(|(at, _)| at.elapsed() >= SHARE_PERIOD);
+        expected += cpu_share(before.map(|(_, usage)| *usage), spins.usage);
+        readings.push((Instant::now(), spins.usage));
     }
     stop.store(true, Ordering::Relaxed);
     wait_for("it to block", || {
@@ -143,12 +158,10 @@ fn states_and_cpu_are_those_of_the_kernel() {
             .1
     };
     assert_eq!(by_name("t-spin"), usage);
-    // The share of moments on a CPU is the kernel's: within five standard deviations of 200 draws.
-    let share = kernel[0] as f64 / (kernel[0] + kernel[1]) as f64;
-    let sampled = f64::from(on_cpu) / f64::from(moments);
+    // The moments on a CPU are the kernel's share of each: within five standard deviations of 200 draws.
     assert!(
-        (sampled - share).abs() < 5.0 * 0.5 / 200f64.sqrt(),
-        "{sampled} {share}"
+        (f64::from(on_cpu) - expected).abs() < 5.0 * 0.5 * 200f64.sqrt(),
+        "{on_cpu} {expected}"
     );
     drop((output, spins.1));
     reads.join().expect("ends");
