@@ -219,7 +219,7 @@ fn is_secret(tag: &str) -> bool {
 /// Whether a text speaks of a password: in a command, a connection's options, or a column's name.
 pub fn has_password(text: &str) -> bool {
     let mut bytes = text.as_bytes();
-    while let Some(at) = bytes.iter().position(|byte| matches!(byte, b'p' | b'P')) {
+    while let Some(at) = memchr::memchr2(b'p', b'P', bytes) {
         bytes = &bytes[at..];
         if bytes.len() >= 5 && bytes[..5].eq_ignore_ascii_case(b"passw") {
             return true;

@@ -82,6 +82,11 @@ impl Messages {
         }))
     }
 
+    /// Whether the next byte begins a message.
+    pub fn is_at_start(&self) -> bool {
+        matches!(self.state, State::Header) && self.buffer.is_empty()
+    }
+
     /// Bytes that are stored.
     #[cfg(test)]
     pub fn stored(&self) -> usize {

@@ -6,6 +6,7 @@
 //! | messages | the frames of messages |
 //! | pending | messages that wait for their replies |
 //! | pipeline | the messages of a connection, as statements |
+//! | pipeline/execution | executions of prepared statements that arrive, and are answered, in one part |
 //! | statements | prepared statements and portals by their names |
 //! | requests | reads what clients send |
 //! | replies | reads what clients get |

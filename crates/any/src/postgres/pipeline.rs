@@ -14,7 +14,7 @@ use std::{mem, ptr};
 use engine::Command as State;
 use engine::idle;
 
-use super::commands::{Commands, commands};
+use super::commands::{Command, Commands, commands};
 use super::pending::{Queue, Rest, Step};
 use super::replies::{self, Reply};
 use super::requests::{self, Message};
@@ -24,6 +24,10 @@ use super::statements::{Budget, Portal, Source, StoredText};
 use super::tokens;
 use super::transactions::Transactions;
 use crate::session::{MAX_PENDING, Protocol, Session};
+
+mod execution;
+
+use execution::Execution;
 
 /// SQLSTATE.
 const SYNTAX_ERROR: &[u8] = b"42601";
@@ -44,6 +48,8 @@ pub struct Connection {
     has_begun: bool,
     pending: Queue,
     running: Option<Running>,
+    /// The execution that runs, if it was read as one and its messages are not in `pending`.
+    execution: Option<Execution>,
     budget: Budget,
     parameters: Parameters,
     transactions: Transactions,
@@ -64,6 +70,7 @@ impl Connection {
             has_begun: false,
             pending: Queue::default(),
             running: None,
+            execution: None,
             budget: Budget::default(),
             parameters: Parameters::default(),
             transactions: Transactions::default(),
@@ -93,6 +100,9 @@ impl Protocol for Connection {
             self.session.serve_by_thread();
         }
         let since = idle::now();
+        if self.begin_execution(bytes, since) {
+            return;
+        }
         let mut parser = mem::take(&mut self.requests);
         match parser.read(bytes, |message| self.arrive(message, since)) {
             Ok(()) if !self.is_lost => self.requests = parser,
@@ -101,6 +111,9 @@ impl Protocol for Connection {
     }
 
     fn send(&mut self, bytes: &[u8]) {
+        if self.end_execution(bytes) {
+            return;
+        }
         let mut parser = mem::take(&mut self.replies);
         match parser.read(bytes, |reply| self.answer(&reply)) {
             Ok(()) if !self.is_lost => self.replies = parser,
@@ -111,6 +124,7 @@ impl Protocol for Connection {
     fn lose_track(&mut self) {
         self.is_lost = true;
         self.discard_running();
+        self.execution = None;
         self.pending = Queue::default();
         self.requests = requests::Parser::default();
         self.replies = replies::Parser::default();
@@ -156,10 +170,7 @@ impl Connection {
             Message::Bind(portal, statement) => {
                 let source = self.pending.statements.get(statement);
                 let source = source.unwrap_or_else(|| self.unknown());
-                let new = Portal {
-                    source: Rc::clone(&source),
-                    is_suspended: false.into(),
-                };
+                let new = Portal::new(&source);
                 Step::Bind(source, self.pending.portals.set(portal, Some(Rc::new(new))))
             }
             Message::Describe(b'S', name) => {
@@ -254,12 +265,8 @@ impl Connection {
     }
 
     fn portal(&self, name: &[u8]) -> Rc<Portal> {
-        self.pending.portals.get(name).unwrap_or_else(|| {
-            Rc::new(Portal {
-                source: self.unknown(),
-                is_suspended: false.into(),
-            })
-        })
+        let portal = self.pending.portals.get(name);
+        portal.unwrap_or_else(|| Rc::new(Portal::new(&self.unknown())))
     }
 
     /// Begins the statement of the first message.
@@ -305,6 +312,10 @@ impl Connection {
             }
             _ => source.command,
         };
+        self.start_as(command, source, since)
+    }
+
+    fn start_as(&mut self, command: &Command, source: Rc<Source>, since: u64) -> Running {
         self.transactions.begin(self.commands, command);
         Running::start(command, source, since, &mut self.session)
     }

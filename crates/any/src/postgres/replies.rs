@@ -57,6 +57,11 @@ impl Parser {
         self.awaits_encryption = true;
     }
 
+    /// Whether the next byte begins a message, and no row was sent since the last statement's end.
+    pub fn is_at_start(&self) -> bool {
+        !self.awaits_encryption && self.rows == 0 && self.messages.is_at_start()
+    }
+
     /// Reads bytes.
     pub fn read(
         &mut self,

@@ -50,6 +50,11 @@ pub struct Parser {
 }
 
 impl Parser {
+    /// Whether the session has begun, and the next byte begins a message.
+    pub fn is_at_start(&self) -> bool {
+        self.has_begun && self.messages.is_at_start()
+    }
+
     /// Reads bytes.
     pub fn read(
         &mut self,

@@ -43,7 +43,16 @@ impl Running {
     /// Sets its text and digest, behind a word.
     fn describe(&self, word: &str, session: &mut Session) {
         let source = &self.source;
-        if source.has_text() {
+        if !source.has_text() || !self.statement.is_recorded() {
+            return;
+        }
+        if word.is_empty() {
+            self.statement.text_only(source.text());
+            if self.statement.wants_digest() && !self.statement.is_active() {
+                let (shape, text) = (source.shape(), source.text());
+                self.statement.digest_by_shape(shape, text);
+            }
+        } else {
             session.describe(
                 &self.statement,
                 |text| text.extend([word, source.text()]),
@@ -54,19 +63,23 @@ impl Running {
 
     /// It is done, and this is its tag: `INSERT 0 5`. Returns the tag without numbers.
     pub fn complete<'t>(self, commands: &Commands, tag: &'t [u8], sent: u64) -> &'t str {
-        let tag = str::from_utf8(tag).unwrap_or_default();
-        let name = tag.trim_end_matches(|char: char| char.is_ascii_digit() || char == ' ');
-        let rows = tag.rsplit(' ').next().and_then(|rows| rows.parse().ok());
-        let rows = rows.unwrap_or(0);
-        if self.source.command.tag != name {
-            self.refine(commands.of_tag(name));
-        }
+        let name = match tag.strip_prefix(self.source.command.tag.as_bytes()) {
+            Some(numbers) if numbers.iter().all(is_numeric) => self.source.command.tag,
+            _ => {
+                let tag = str::from_utf8(tag).unwrap_or_default();
+                let name = tag.trim_end_matches(|char: char| char.is_ascii_digit() || char == ' ');
+                self.refine(commands.of_tag(name));
+                name
+            }
+        };
         let (sent, affected) = match (name, self.copy) {
-            ("INSERT" | "UPDATE" | "DELETE" | "MERGE", _) | ("COPY", Copy::In) => (sent, rows),
-            ("COPY", Copy::Out) => (rows, 0),
-            ("COPY", Copy::None) if self.source.copies_in() => (0, rows),
+            ("INSERT" | "UPDATE" | "DELETE" | "MERGE", _) | ("COPY", Copy::In) => {
+                (sent, rows_of(tag))
+            }
+            ("COPY", Copy::Out) => (rows_of(tag), 0),
+            ("COPY", Copy::None) if self.source.copies_in() => (0, rows_of(tag)),
             // CREATE TABLE AS, SELECT INTO
-            ("SELECT", _) if sent == 0 => (0, rows),
+            ("SELECT", _) if sent == 0 => (0, rows_of(tag)),
             _ => (sent, 0),
         };
         self.end(sent, affected);
@@ -115,4 +128,16 @@ impl Running {
     pub fn discard(self) {
         self.statement.discard();
     }
+}
+
+/// Whether a byte is a part of the numbers at the end of a command tag.
+fn is_numeric(byte: &u8) -> bool {
+    byte.is_ascii_digit() || *byte == b' '
+}
+
+/// The number of rows at the end of a command tag; 0 = it has none.
+fn rows_of(tag: &[u8]) -> u64 {
+    let number = tag.rsplit(|&byte| byte == b' ').next();
+    let text = number.and_then(|number| str::from_utf8(number).ok());
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }

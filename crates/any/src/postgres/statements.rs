@@ -157,6 +157,15 @@ pub struct Portal {
     pub is_suspended: Cell<bool>,
 }
 
+impl Portal {
+    pub fn new(source: &Rc<Source>) -> Self {
+        Self {
+            source: Rc::clone(source),
+            is_suspended: false.into(),
+        }
+    }
+}
+
 /// What has names. The server reads their first bytes only.
 pub struct Names<T> {
     map: HashMap<Box<[u8]>, Rc<T>, FixedState>,

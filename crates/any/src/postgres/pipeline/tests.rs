@@ -224,3 +224,118 @@ fn a_request_before_the_session_begins_is_read() {
     connection.send(&message(b'Z', b"I"));
     assert!(connection.pending.is_empty());
 }
+
+#[test]
+fn an_execution_is_read_the_same_in_all_parts() {
+    let requests = [
+        [
+            message(b'B', b"\0s\0\0\0\0\0\0\0"),
+            message(b'D', b"P\0"),
+            message(b'E', b"\0\0\0\0\0"),
+            message(b'S', b""),
+        ]
+        .concat(),
+        [
+            message(b'B', b"\0s\0\0\0\0\0\0\0"),
+            message(b'E', b"\0\0\0\0\x01"),
+            message(b'S', b""),
+        ]
+        .concat(),
+        message(b'P', b"s\0SELECT 1\0\0\0"),
+        message(b'B', b"\0s\0\0\0"),
+        message(b'E', b"\0\0\0\0\0"),
+        message(b'C', b"Ss\0"),
+        message(b'Q', b"BEGIN\0"),
+        message(b'S', b""),
+    ];
+    let replies = [
+        [
+            message(b'2', b""),
+            message(b'T', b"c"),
+            message(b'D', b"r"),
+            message(b'C', b"SELECT 1\0"),
+            message(b'Z', b"I"),
+        ]
+        .concat(),
+        [
+            message(b'2', b""),
+            message(b'C', b"INSERT 0 1\0"),
+            message(b'Z', b"T"),
+        ]
+        .concat(),
+        [message(b'2', b""), message(b's', b""), message(b'Z', b"T")].concat(),
+        message(b'1', b""),
+        message(b'2', b""),
+        message(b'n', b""),
+        message(b'D', b"r"),
+        message(b'C', b"SELECT 1\0"),
+        message(b'C', b"DEALLOCATE ALL\0"),
+        message(b'N', b"VWARNING\0\0"),
+        message(b'E', b"C22012\0Mno\0\0"),
+        message(b'Z', b"I"),
+        message(b'Z', b"E"),
+    ];
+    let mut observed = [false; 2];
+    for seed in 0..20_000 {
+        let (mut random, mut at_once, mut parts) = (Random::new(seed), connection(), connection());
+        let parse = [message(b'P', b"s\0SELECT 1\0\0\0"), message(b'S', b"")].concat();
+        for connection in [&mut at_once, &mut parts] {
+            connection.receive(&parse);
+            connection.send(&[message(b'1', b""), message(b'Z', b"I")].concat());
+        }
+        for step in 0..8 {
+            let few = 1 + random.below(2);
+            let is_request = match random.below(8) {
+                0 => step % 2 == 1,
+                _ => step % 2 == 0,
+            };
+            let pieces = if is_request { &requests[..] } else { &replies };
+            // The executions, and the replies to them, more often than the others.
+            let mut piece = || match random.below(2) {
+                0 => pieces[random.below(2)].clone(),
+                _ => pieces[random.below(pieces.len())].clone(),
+            };
+            let bytes = (0..few).flat_map(|_| piece()).collect::<Vec<u8>>();
+            match is_request {
+                true => at_once.receive(&bytes),
+                false => at_once.send(&bytes),
+            }
+            for byte in bytes.chunks(1) {
+                match is_request {
+                    true => parts.receive(byte),
+                    false => parts.send(byte),
+                }
+            }
+            assert!(parts.execution.is_none());
+            if let Some(execution) = at_once.execution {
+                observed[usize::from(execution.is_described)] = true;
+            }
+            assert_eq!(state(&at_once), state(&parts), "{seed} {step}");
+            if at_once.is_lost() {
+                break;
+            }
+        }
+        // What was not expanded in between, too.
+        at_once.expand_execution();
+        assert_eq!(state(&at_once), state(&parts), "{seed}");
+    }
+    assert_eq!(observed, [true; 2]);
+}
+
+/// What is known of a connection.
+fn state(connection: &Connection) -> impl PartialEq + std::fmt::Debug {
+    let messages = match connection.execution {
+        Some(execution) => 3 + usize::from(execution.is_described),
+        None => connection.pending.len(),
+    };
+    let portal = connection.pending.portals.get(b"");
+    let has_portal = connection.execution.is_some() || portal.is_some();
+    let running = connection.running.as_ref();
+    (
+        (messages, has_portal, connection.is_lost()),
+        (connection.is_skipping, connection.has_begun),
+        running.map(|running| (running.source.text().to_owned(), running.warnings)),
+        connection.pending.statements.get(b"s").is_some(),
+        connection.replies.is_at_start(),
+    )
+}
