@@ -8,7 +8,7 @@ use std::alloc::Layout;
 use std::ffi::c_int;
 use std::ops::RangeInclusive;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::settings::Active;
@@ -39,31 +39,6 @@ pub enum Object {
 #[derive(Default)]
 pub struct Descriptor {
     object: Mutex<Option<Object>>,
-    path: Mutex<StoredPath>,
-}
-
-/// The longest path that is stored.
-const MAX_PATH_BYTES: usize = 254;
-
-/// The path of a file that has no entry yet.
-pub struct StoredPath {
-    length: u8,
-    bytes: [u8; MAX_PATH_BYTES],
-}
-
-impl Default for StoredPath {
-    fn default() -> Self {
-        Self {
-            length: 0,
-            bytes: [0; MAX_PATH_BYTES],
-        }
-    }
-}
-
-impl StoredPath {
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
-    }
 }
 
 /// The descriptors in a chunk.
@@ -75,6 +50,8 @@ struct Chunk {
     entries: [AtomicPtr<Descriptor>; CHUNK],
     /// What each descriptor is, for calls that need nothing else.
     states: [AtomicU8; CHUNK],
+    /// The number of each file's class, 0 = unknown: of files that have no entry.
+    file_classes: [AtomicU16; CHUNK],
 }
 
 static TABLE: [AtomicPtr<Chunk>; MAX_DESCRIPTORS / CHUNK] =
@@ -135,13 +112,10 @@ impl State {
     pub const UNSEEN: Self = Self(1 << 4);
     /// A socket that listens.
     const LISTENER: Self = Self(1 << 5);
-    /// A file that was opened by a path that is stored.
-    const NAMED: Self = Self(1 << 6);
     /// A socket that is a connection to an upstream server.
-    const UPSTREAM: Self = Self(1 << 7);
+    const UPSTREAM: Self = Self(1 << 6);
 
     pub const UNSEEN_FILE: Self = Self::FILE.with(Self::UNSEEN);
-    pub const NAMED_FILE: Self = Self::UNSEEN_FILE.with(Self::NAMED);
     pub const UNSEEN_LISTENER: Self = Self::SOCKET.with(Self::UNSEEN).with(Self::LISTENER);
     /// A connection that was accepted.
     pub const UNSEEN_CLIENT: Self = Self::CLIENT.with(Self::UNSEEN);
@@ -213,25 +187,25 @@ fn set_state(descriptor: c_int, state: State) {
 pub fn open_unseen(descriptor: c_int, state: State) {
     if descriptor >= 0 && is_claimed() {
         set_state(descriptor, state);
+        if state.has(State::FILE) {
+            set_file_class(descriptor, 0);
+        }
     }
 }
 
-/// The program has opened a file by this path, whose name is needed only if it reads or writes.
-pub fn open_named(descriptor: c_int, path: &[u8]) {
-    let entry = match path.len() {
-        ..=MAX_PATH_BYTES => get_or_create(descriptor),
-        _ => None,
-    };
-    let state = match entry.filter(|_| is_claimed()) {
-        None => State::UNSEEN_FILE,
-        Some(entry) => {
-            let mut stored = entry.path();
-            stored.length = path.len() as u8;
-            stored.bytes[..path.len()].copy_from_slice(path);
-            State::NAMED_FILE
-        }
-    };
-    open_unseen(descriptor, state);
+/// Stores the number of a file's class.
+pub fn set_file_class(descriptor: c_int, class: u16) {
+    if let Some((chunk, at)) = place(descriptor).filter(|_| is_claimed()) {
+        chunk.file_classes[at].store(class, Ordering::Relaxed);
+    }
+}
+
+/// The number of the class of a file that has no entry, 0 = unknown.
+#[inline(always)]
+pub fn file_class(descriptor: c_int) -> u16 {
+    place(descriptor).map_or(0, |(chunk, at)| {
+        chunk.file_classes[at].load(Ordering::Relaxed)
+    })
 }
 
 /// A call moves bytes of a client's connection that are not read.
@@ -325,7 +299,7 @@ impl Access {
         !matches!(self, Self::Other(_))
     }
 
-    fn of_file(self) -> Operation {
+    pub fn of_file(self) -> Operation {
         match self {
             Self::In => Operation::Read,
             Self::Out => Operation::Write,
@@ -395,11 +369,6 @@ pub fn take(descriptor: c_int) -> Option<Object> {
 }
 
 impl Descriptor {
-    /// Locks the path that is stored.
-    pub fn path(&self) -> MutexGuard<'_, StoredPath> {
-        self.path.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Locks what is open.
     pub fn lock(&self) -> MutexGuard<'_, Option<Object>> {
         self.object.lock().unwrap_or_else(PoisonError::into_inner)

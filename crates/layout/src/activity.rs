@@ -194,7 +194,7 @@ const OPERATION_MASK: u64 = (1 << 6) - 1;
 const TYPE_AT: u32 = 32;
 const TYPE_MASK: u64 = 3;
 
-const _: () = assert!(target::METADATA_LOCK <= TYPE_MASK);
+const _: () = assert!(target::DESCRIPTOR <= TYPE_MASK);
 
 impl Waiting {
     /// The word of a wait for an object of [`target`], whose part is left out.

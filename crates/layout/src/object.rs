@@ -402,6 +402,8 @@ pub mod target {
     pub const OBJECT: u64 = 1;
     /// A metadata lock's index + 1.
     pub const METADATA_LOCK: u64 = 2;
+    /// A file descriptor of the thread's process + 1. Readers find the file in /proc.
+    pub const DESCRIPTOR: u64 = 3;
 
     /// The word of a part of an object.
     #[inline(always)]
@@ -413,6 +415,20 @@ pub mod target {
     #[inline(always)]
     pub const fn metadata_lock(index: usize) -> u64 {
         (index as u64 + 1) | METADATA_LOCK << 32
+    }
+
+    /// The word of a file descriptor, which is not negative.
+    #[inline(always)]
+    pub const fn descriptor(number: i32) -> u64 {
+        (number as u32 as u64 + 1) | DESCRIPTOR << 32
+    }
+
+    /// The file descriptor of a word.
+    pub const fn descriptor_of(word: u64) -> Option<u32> {
+        match of(word) {
+            DESCRIPTOR => (word as u32).checked_sub(1),
+            _ => None,
+        }
     }
 
     /// The type in a word.

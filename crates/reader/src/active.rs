@@ -46,6 +46,9 @@ pub struct ActiveThread {
     pub wait: Option<Wait>,
     /// The address in the host of the lock that it waits for, 0 = unknown; at the level `active`.
     pub lock_address: u64,
+    /// The file that its wait is for, where the segment has no more than its descriptor: set by
+    /// [`Scheduler::observe`](crate::scheduler::Scheduler::observe).
+    pub file: Option<Arc<str>>,
     /// The `traceparent` of its client's request.
     pub traceparent: Option<Arc<str>>,
 }
@@ -210,6 +213,7 @@ fn read(view: View<'_>, number: usize, slot: &Slot) -> ActiveThread {
         stage: slot.activity.stage.load(Ordering::Relaxed) as usize,
         wait: active_wait.or_else(|| wait(slot, id)),
         lock_address: lock_address.unwrap_or(0),
+        file: None,
         // Last: it is that of the statement if it has not changed since.
         traceparent: read_traceparent(traceparent, sequence),
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use tare_layout::View;
+use tare_layout::object::target;
 
 use crate::active::{ActiveThread, active_thread};
 use crate::system_call;
@@ -190,12 +191,23 @@ impl Scheduler {
     pub fn observe(&mut self, view: View<'_>, thread: &mut ActiveThread) -> Activity {
         for _ in 0..MAX_READS {
             let activity = self.read_thread(thread);
+            thread.file = self.read_file(thread);
             match active_thread(view, thread.slot) {
                 Some(now) if now.id == thread.id && now.is_further_than(thread) => *thread = now,
                 _ => return activity,
             }
         }
-        self.read_thread(thread)
+        let activity = self.read_thread(thread);
+        thread.file = self.read_file(thread);
+        activity
+    }
+
+    /// The path of the file that a thread waits for, if the segment has only the file's descriptor.
+    fn read_file(&self, thread: &ActiveThread) -> Option<Arc<str>> {
+        let descriptor = target::descriptor_of(thread.wait?.object)?;
+        let process = process_of(&self.process, thread.process_id);
+        let path = fs::read_link(process.join("fd").join(descriptor.to_string())).ok()?;
+        Some(path.to_string_lossy().into())
     }
 
     /// What a thread of a segment does. No thread of the system works for one without an id there: it is a
@@ -236,10 +248,7 @@ impl Scheduler {
             self.open.close(task.files.take());
             task.share = CpuShare::default();
         }
-        let process = match process_id {
-            0 => self.process.clone(),
-            other => self.process.with_file_name(other.to_string()),
-        };
+        let process = process_of(&self.process, process_id);
         let directory = process.join("task").join(os_id.to_string());
         let Ok((files, sleep)) = TaskFiles::open(&directory, &mut self.may_read_system_calls)
         else {
@@ -249,6 +258,14 @@ impl Scheduler {
         let reading = TaskReading::complete(sleep, &files, &mut task.share).ok();
         task.files = self.open.retain(files);
         reading
+    }
+}
+
+/// The directory in /proc of the process with this number, 0 = of this process.
+fn process_of(process: &Path, number: u32) -> PathBuf {
+    match number {
+        0 => process.to_owned(),
+        other => process.with_file_name(other.to_string()),
     }
 }
 

@@ -223,6 +223,7 @@ impl SessionReader {
         let statement = thread.statement.as_ref();
         let wait = thread.wait;
         let (object_schema, object) = match wait {
+            Some(_) if thread.file.is_some() => (None, thread.file.clone()),
             Some(wait) => self.object(&wait, thread.lock_address),
             None => (None, None),
         };

@@ -63,6 +63,12 @@ pub fn open(classes: &Classes) -> bool {
     has_events
 }
 
+/// Whether the server may say in which wait event the calling process is.
+#[inline(always)]
+pub fn has_events() -> bool {
+    !SERVER.load(Ordering::Relaxed).is_null()
+}
+
 /// The class of the wait event in which the calling process is. Also records the process's role, if it has
 /// changed.
 #[inline(always)]

@@ -26,11 +26,13 @@ mod vfork;
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 
+use engine::active::{self, Waiting, target};
 use engine::settings::Active;
 use engine::wait::Wait;
-use engine::{Operation, periods};
+use engine::{host_lock, periods};
 
-use crate::calls::observe;
+use crate::backend;
+use crate::calls::{is_observing, observe};
 use crate::client::{self, Client, Stream};
 use crate::descriptors::{self, Access, Descriptor, Object, State};
 use crate::{turn, upstream};
@@ -77,10 +79,17 @@ macro_rules! hook {
 pub(crate) use hook;
 
 /// An operation that runs on a descriptor. It has no destructor: rule 5.
-struct Running(c_int, Option<Begun>);
+struct Running(c_int, Begun);
 
-/// What is known of it: the entry of its descriptor, what it does, and its wait, if that is recorded.
-struct Begun(&'static Descriptor, Access, Option<ManuallyDrop<Wait>>);
+/// What is known of it.
+enum Begun {
+    /// It is not recorded.
+    Nothing,
+    /// Of a file, at the level `active`: the word of the outer wait.
+    Moment(u64),
+    /// The entry of its descriptor, what it does, and its wait, if that is recorded.
+    Recorded(&'static Descriptor, Access, Option<ManuallyDrop<Wait>>),
+}
 
 impl Running {
     /// Begins an operation on a descriptor, if what is open there is recorded or read.
@@ -99,10 +108,12 @@ impl Running {
                 {
                     observe(turn::end_execution);
                 }
-                None
+                Begun::Nothing
             }
-            false if is_trivial(state, access, active) => None,
-            false => Self::begin_slow(descriptor, state, access),
+            false if active == Active::MOMENTS && state.has(State::FILE) => {
+                begin_moment(descriptor, access)
+            }
+            false => Self::begin_slow(descriptor, state, access).unwrap_or(Begun::Nothing),
         };
         Self(descriptor, begun)
     }
@@ -140,7 +151,8 @@ impl Running {
                 Object::Upstream(..) => turn::has_stages(),
                 Object::File(_) => false,
             };
-            (is_read || wait.is_some()).then(|| Begun(entry, access, wait.map(ManuallyDrop::new)))
+            let wait = wait.map(ManuallyDrop::new);
+            (is_read || wait.is_some()).then_some(Begun::Recorded(entry, access, wait))
         })?
     }
 
@@ -148,8 +160,11 @@ impl Running {
     /// client whose connection it is.
     #[inline(always)]
     fn end(self, bytes: Option<u64>, moved: impl FnOnce(&mut Stream)) {
-        let Self(descriptor, Some(Begun(entry, access, wait))) = self else {
-            return;
+        let Self(descriptor, begun) = self;
+        let (entry, access, wait) = match begun {
+            Begun::Nothing => return,
+            Begun::Moment(outer) => return active::end_wait(outer),
+            Begun::Recorded(entry, access, wait) => (entry, access, wait),
         };
         observe(|| {
             let mut wait = wait.map(ManuallyDrop::into_inner);
@@ -175,11 +190,34 @@ impl Running {
     }
 }
 
-/// Whether an operation on a file that has no entry is not worth one: it seldom waits, and is not counted.
+/// Begins an operation on a file at the level `active`, where nothing but the thread's line is written. Readers find
+/// the file's name by its descriptor.
 #[inline(always)]
-fn is_trivial(state: State, access: Access, active: Active) -> bool {
-    let is_short = matches!(access, Access::Other(Operation::FStat | Operation::Seek));
-    is_short && state.has(State::UNSEEN) && state.has(State::FILE) && active == Active::MOMENTS
+fn begin_moment(descriptor: c_int, access: Access) -> Begun {
+    if !is_observing() {
+        return Begun::Nothing;
+    }
+    let class = match (descriptors::file_class(descriptor), backend::has_events()) {
+        (class @ 1.., false) => class,
+        (class, _) => find_class(descriptor, class),
+    };
+    let operation = access.of_file() as u8;
+    let word = Waiting::numbered(class, operation, target::descriptor(descriptor));
+    active::begin_wait(word).map_or(Begun::Nothing, Begun::Moment)
+}
+
+/// The number of the class of an operation on a file, which is the server's own if it names its waits. `class`: that of
+/// the file, 0 = it is not known yet.
+#[inline(never)]
+fn find_class(descriptor: c_int, class: u16) -> u16 {
+    let find = || {
+        let class = match class {
+            0 => unseen::find_class(descriptor),
+            known => known,
+        };
+        backend::file_event().map_or(class, host_lock::class_number)
+    };
+    observe(find).unwrap_or(class)
 }
 
 /// What a client's connection has moved was read.

@@ -7,9 +7,10 @@ use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use engine::active::{self, Waiting};
 use engine::settings::Active;
 use engine::wait::{self, Wait};
-use engine::{Class, Operation, file, periods};
+use engine::{Class, Kind, Operation, file, host_lock, periods};
 use libc::{DIR, mode_t, msghdr};
 
 use super::hooks;
@@ -100,18 +101,13 @@ fn open_file_at(
     if !active.meets(FILES) {
         return open_unrecorded(call);
     }
-    let begun = begin(path);
-    let descriptor = call();
-    if active == Active::MOMENTS
-        && descriptor >= 0
-        && directory == libc::AT_FDCWD
-        && flags & libc::O_TMPFILE == 0
-    {
-        end_named(descriptor, path, begun);
-        return descriptor;
-    }
     // The path of a file without a name is its directory's.
     let has_name = flags & libc::O_TMPFILE != libc::O_TMPFILE;
+    if active == Active::MOMENTS {
+        return open_moment(path, has_name, call);
+    }
+    let begun = begin(path);
+    let descriptor = call();
     record_as(descriptor, begun, || {
         let path = (has_name && !path.is_null()).then_some(path)?;
         // SAFETY: rule 2 (a C string), into which the call may have written the name.
@@ -138,21 +134,33 @@ pub(super) fn open_unseen(descriptor: c_int, state: State) {
     descriptors::open_unseen(descriptor, state);
 }
 
-/// Ends the wait in which a file was opened at the level `active`, and stores its path.
-fn end_named(descriptor: c_int, path: *const c_char, begun: Opening) {
-    observe(|| {
-        drop(begun.map(|(_, wait)| ManuallyDrop::into_inner(wait)));
-        if descriptors::state(descriptor).has_entry() {
-            drop(descriptors::take(descriptor));
-        }
-        // SAFETY: rule 4 (a C string).
-        let path = unsafe { CStr::from_ptr(path) }.to_bytes();
-        match path.first() {
-            Some(b'/') => descriptors::open_named(descriptor, path),
-            // Its directory may be another one later.
-            _ => descriptors::open_unseen(descriptor, State::UNSEEN_FILE),
-        }
-    });
+/// The same at the level `active`, where a file has only a class. `has_name`: the path is the file's.
+#[inline(always)]
+fn open_moment(path: *const c_char, has_name: bool, call: impl FnOnce() -> c_int) -> c_int {
+    let found = match path.is_null() {
+        true => None,
+        // SAFETY: rule 2 (a C string).
+        false => observe(|| moment_class(unsafe { CStr::from_ptr(path) })),
+    };
+    let (class, is_full) = found.unwrap_or((0, false));
+    let word = Waiting::numbered(class, Operation::Open as u8, 0);
+    let outer = found.and_then(|_| active::begin_wait(word));
+    let descriptor = call();
+    if let Some(outer) = outer {
+        active::end_wait(outer);
+    }
+    open_unseen(descriptor, State::UNSEEN_FILE);
+    // Of another path the directory is not known.
+    if is_full && has_name {
+        descriptors::set_file_class(descriptor, class);
+    }
+    descriptor
+}
+
+/// The number of the class of the file of a path, and whether the path is a full one.
+fn moment_class(path: &CStr) -> (u16, bool) {
+    let class = classes().map_or(0, |classes| host_lock::class_number(classes.file_at(path)));
+    (class, path.to_bytes().first() == Some(&b'/'))
 }
 
 /// An operation on a file that is not open yet.
@@ -213,7 +221,7 @@ fn record_as<'p>(descriptor: c_int, begun: Opening, path: impl FnOnce() -> Optio
 /// Runs a call that opens a file a second time, and returns its new descriptor.
 #[inline(always)]
 fn duplicate(call: impl FnOnce() -> c_int) -> c_int {
-    if !periods::active_kinds().meets(FILES) {
+    if !periods::active_kinds().meets(Active::of(Kind::File)) {
         return open_unrecorded(call);
     }
     let descriptor = call();

@@ -1,10 +1,10 @@
 //! What was opened while nothing was recorded.
 
-use std::ffi::{CString, c_int};
+use std::ffi::c_int;
 
-use engine::file;
+use engine::{file, host_lock};
 
-use super::open::{path_of, plain_path};
+use super::open::path_of;
 use super::sockets;
 use crate::descriptors::{self, Object, State};
 use crate::names::classes;
@@ -16,7 +16,6 @@ pub fn resolve(descriptor: c_int, state: State) {
     drop(descriptors::take(descriptor));
     match state {
         State::UNSEEN_FILE => record_file(descriptor),
-        State::NAMED_FILE => record_named(descriptor),
         State::UNSEEN_LISTENER => sockets::record_listener(descriptor),
         State::UNSEEN_OUTGOING => sockets::record_outgoing(descriptor),
         _ => sockets::record_client(descriptor),
@@ -33,15 +32,13 @@ fn record_file(descriptor: c_int) {
     drop(descriptors::put(descriptor, Object::File(file)));
 }
 
-/// Records a file whose path is stored.
-fn record_named(descriptor: c_int) {
-    let Some(entry) = descriptors::get(descriptor) else {
-        return;
+/// The number of the class of a file that was opened while no file was recorded, or by a path that may lead to another
+/// file.
+pub fn find_class(descriptor: c_int) -> u16 {
+    let (Some(path), Some(classes)) = (path_of(descriptor), classes()) else {
+        return 0;
     };
-    let stored = CString::new(entry.path().bytes()).unwrap_or_default();
-    let (Some(path), Some(classes)) = (plain_path(libc::AT_FDCWD, &stored), classes()) else {
-        return record_file(descriptor);
-    };
-    let file = file::Instance::open(classes.file(&path), &path);
-    drop(descriptors::put(descriptor, Object::File(file)));
+    let class = host_lock::class_number(classes.file(&path.to_string_lossy()));
+    descriptors::set_file_class(descriptor, class);
+    class
 }

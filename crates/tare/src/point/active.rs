@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 pub use super::statement::active::Outermost;
 pub use tare_layout::activity::{ADDRESS_MASK, FORM_AT, LOCK_CLASS_AT, MAX_LOCK_CLASS, Waiting};
+pub use tare_layout::object::target;
 
 use tare_layout::activity::Activity;
 
