@@ -38,25 +38,52 @@ impl Letters {
 }
 
 /// The positions of all line feeds in some bytes. Lines of headers are short: a search for each costs more than
-/// to read eight bytes at a time.
+/// to compare a block of bytes at a time.
 struct LineFeeds<'b> {
-    words: std::slice::Iter<'b, [u8; 8]>,
-    rest: Option<[u8; 8]>,
-    /// Where the word begins.
+    blocks: std::slice::Iter<'b, Block>,
+    rest: Option<Block>,
+    /// Where the block begins.
     at: usize,
-    /// The highest bit of each byte of the word that is a line feed and was not returned.
-    feeds: u64,
+    /// A bit for each byte of the block that is a line feed and was not returned.
+    feeds: u32,
+}
+
+/// Bytes that are compared at once.
+type Block = [u8; 16];
+
+/// A bit for each byte of a block that is a line feed.
+#[inline(always)]
+fn feeds_of(block: &Block) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{
+            _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8,
+        };
+        // SAFETY: each processor of this architecture has these instructions, and a block has 16 bytes.
+        unsafe {
+            let bytes = _mm_loadu_si128(block.as_ptr().cast());
+            let feeds = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\n' as i8));
+            _mm_movemask_epi8(feeds) as u32
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let bits = block.iter().enumerate();
+        bits.fold(0, |feeds, (at, &byte)| {
+            feeds | u32::from(byte == b'\n') << at
+        })
+    }
 }
 
 impl<'b> LineFeeds<'b> {
     fn new(bytes: &'b [u8]) -> Self {
-        let (words, end) = bytes.as_chunks();
-        let mut rest = [0; 8];
+        let (blocks, end) = bytes.as_chunks();
+        let mut rest = [0; size_of::<Block>()];
         rest[..end.len()].copy_from_slice(end);
         Self {
-            words: words.iter(),
+            blocks: blocks.iter(),
             rest: Some(rest),
-            at: 0usize.wrapping_sub(8),
+            at: 0usize.wrapping_sub(size_of::<Block>()),
             feeds: 0,
         }
     }
@@ -67,19 +94,14 @@ impl Iterator for LineFeeds<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
-        const LOW: u64 = u64::MAX / 255 * 0x7f;
-        const FEEDS: u64 = u64::MAX / 255 * b'\n' as u64;
         while self.feeds == 0 {
-            let word = match self.words.next() {
-                Some(word) => *word,
-                None => self.rest.take()?,
+            self.feeds = match self.blocks.next() {
+                Some(block) => feeds_of(block),
+                None => feeds_of(&self.rest.take()?),
             };
-            self.at = self.at.wrapping_add(8);
-            // A byte that is a line feed is 0 here, and then the only one without a bit in the sum.
-            let other = u64::from_le_bytes(word) ^ FEEDS;
-            self.feeds = !(((other & LOW) + LOW) | other | LOW);
+            self.at = self.at.wrapping_add(size_of::<Block>());
         }
-        let first = self.feeds.trailing_zeros() as usize / 8;
+        let first = self.feeds.trailing_zeros() as usize;
         self.feeds &= self.feeds - 1;
         Some(self.at + first)
     }
@@ -119,22 +141,20 @@ impl Line {
         Some(without_end(line))
     }
 
-    /// Reads headers. `take` is called with the name and the value of those whose names begin with one of these letters;
-    /// false: it reads no more. `part` has then what follows.
+    /// Reads headers. `take` is called with those whose names begin with one of these letters; false: it reads no more.
+    /// `part` has then what follows.
+    #[inline(always)]
     pub fn read_headers(
         &mut self,
         part: &mut &[u8],
         letters: Letters,
-        mut take: impl FnMut(&[u8], &[u8]) -> bool,
+        mut take: impl FnMut(Header) -> bool,
     ) -> Headers {
         let mut take_line = |line: &[u8]| match line.first() {
             None => Some(Headers::Complete),
             // Most headers are of no interest.
             Some(&first) if !letters.contain(first) => None,
-            Some(_) => {
-                let (name, value) = header(line)?;
-                (!take(name, value)).then_some(Headers::Stopped)
-            }
+            Some(_) => (!take(Header(line))).then_some(Headers::Stopped),
         };
         if !self.is_done && !self.bytes.is_empty() {
             let Some(line) = self.read(part) else {
@@ -184,10 +204,20 @@ fn without_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The name and the value of a header's line.
-fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let colon = memchr::memchr(b':', line)?;
-    Some((&line[..colon], line[colon + 1..].trim_ascii()))
+/// The line of a header.
+#[derive(Clone, Copy)]
+pub struct Header<'l>(&'l [u8]);
+
+impl<'l> Header<'l> {
+    /// Its value, if this is its name, which most programs write so.
+    #[inline(always)]
+    pub fn value<const N: usize>(self, name: &[u8; N]) -> Option<&'l [u8]> {
+        let (own, rest) = self.0.split_first_chunk::<N>()?;
+        let value = rest.strip_prefix(b":")?;
+        // An array of this size is compared in a few words.
+        let is_named = own == name || own.eq_ignore_ascii_case(name);
+        is_named.then(|| value.trim_ascii())
+    }
 }
 
 /// A value that is a decimal number.
@@ -240,8 +270,12 @@ mod tests {
 
     #[test]
     fn headers_have_names_and_values() {
-        assert_eq!(header(b"Host:  a b "), Some((&b"Host"[..], &b"a b"[..])));
-        assert_eq!(header(b"Host"), None);
+        for line in [&b"Host:  a b "[..], b"hOST:a b", b"host:\ta b\t"] {
+            assert_eq!(Header(line).value(b"Host"), Some(&b"a b"[..]));
+        }
+        for line in [&b"Host"[..], b"Host :a", b"Hos", b"Hosts:a", b":", b""] {
+            assert_eq!(Header(line).value(b"Host"), None);
+        }
         assert_eq!(number(b"17"), Some(17));
         for value in [&b""[..], b"-1", b"+1", b"1 ", b"18446744073709551616"] {
             assert_eq!(number(value), None);

@@ -25,7 +25,7 @@ use crate::upstream::new_key;
 const MAX_PENDING: usize = 4096;
 
 /// Statuses that are numbers of errors.
-const ERRORS: std::ops::Range<u16> = 400..600;
+const ERRORS: std::ops::Range<u16> = responses::ERRORS..600;
 
 /// A request that has begun and has no response.
 struct Pending {

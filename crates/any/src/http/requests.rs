@@ -1,7 +1,7 @@
 //! Reads requests, as far as Tare needs: where each ends, what it asks for, and who asks.
 
 use super::body::Body;
-use super::line::{self, Headers, Letters, Line};
+use super::line::{self, Header, Headers, Letters, Line};
 use super::methods::{self, Method};
 
 /// Bytes of a target that are stored.
@@ -48,20 +48,18 @@ impl Request {
 
     /// Reads its first line. False: it is none.
     fn read_line(&mut self, line: &[u8]) -> bool {
-        let mut words = line
-            .split(|&byte| byte == b' ')
-            .filter(|word| !word.is_empty());
-        let (Some(method), Some(target)) = (words.next(), words.next()) else {
+        let words = split_word(line).and_then(|(method, rest)| Some((method, split_word(rest)?)));
+        let Some((method, (target, rest))) = words else {
             return false;
         };
-        if !method
-            .iter()
-            .all(|byte| byte.is_ascii_uppercase() || b"-_".contains(byte))
-        {
+        self.method = methods::find(method);
+        let is_sign = |byte: &u8| byte.is_ascii_uppercase() || b"-_".contains(byte);
+        let is_listed = self.method.is_some_and(Method::is_listed);
+        if !is_listed && !method.iter().all(is_sign) {
+            self.method = None;
             return false;
         }
-        let version = words.next_back();
-        self.method = methods::find(method);
+        let version = last_word(rest);
         let stored = target.len().min(MAX_TARGET_BYTES);
         self.target.extend_from_slice(&target[..stored]);
         self.is_target_cut = stored < target.len();
@@ -90,6 +88,20 @@ impl Request {
             self.host.make_ascii_lowercase();
         }
     }
+}
+
+/// The first word of a line, and what follows.
+fn split_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let start = line.iter().position(|&byte| byte != b' ')?;
+    let line = &line[start..];
+    Some(line.split_at(memchr::memchr(b' ', line).unwrap_or(line.len())))
+}
+
+/// The last word of a line.
+fn last_word(line: &[u8]) -> Option<&[u8]> {
+    let end = line.iter().rposition(|&byte| byte != b' ')?;
+    let line = &line[..=end];
+    Some(memchr::memrchr(b' ', line).map_or(line, |space| &line[space + 1..]))
 }
 
 /// Whether these bytes begin with the first line of a request, and its method has an instrument.
@@ -168,6 +180,46 @@ pub struct Parser {
     line: Line,
     length: Option<u64>,
     is_chunked: bool,
+    /// Whether headers begin with the next byte.
+    is_before_headers: bool,
+    last: LastHeaders,
+}
+
+/// The longest headers that are stored.
+const MAX_HEADER_BYTES: usize = 2048;
+
+/// The headers of the last request without a body and without a user. Most clients send the same ones with each
+/// request.
+#[derive(Debug, Default)]
+struct LastHeaders {
+    /// Up to the empty line. Empty: there are none.
+    bytes: Vec<u8>,
+    host: String,
+    /// Whether the connection has had a request before. Many have one only.
+    is_repeated: bool,
+}
+
+impl LastHeaders {
+    /// Whether the next headers are the same. `part` has then what follows.
+    fn take(&self, part: &mut &[u8], request: &mut Request) -> bool {
+        let rest = part.strip_prefix(&*self.bytes);
+        let Some(rest) = rest.filter(|_| !self.bytes.is_empty()) else {
+            return false;
+        };
+        *part = rest;
+        request.host.clear();
+        request.host.push_str(&self.host);
+        true
+    }
+
+    /// Headers were read.
+    fn store(&mut self, bytes: &[u8], request: &Request) {
+        self.bytes.clear();
+        if std::mem::replace(&mut self.is_repeated, true) && bytes.len() <= MAX_HEADER_BYTES {
+            self.bytes.extend_from_slice(bytes);
+            self.host.clone_from(&request.host);
+        }
+    }
 }
 
 impl Parser {
@@ -197,40 +249,46 @@ impl Parser {
                         request.has_headers = true;
                         self.end(request);
                     } else {
-                        self.state = State::Headers;
+                        (self.state, self.is_before_headers) = (State::Headers, true);
                     }
                     return Some(Event::Progress);
                 }
                 State::Headers => {
+                    let is_start = std::mem::take(&mut self.is_before_headers);
+                    if is_start && !request.is_preface && self.last.take(part, request) {
+                        request.has_headers = true;
+                        self.end(request);
+                        return Some(Event::Progress);
+                    }
+                    let all = *part;
                     let Self {
                         line,
                         length,
                         is_chunked,
                         ..
                     } = self;
-                    let read = |name: &[u8], value: &[u8]| match name.len() {
-                        4 if name.eq_ignore_ascii_case(b"host") => {
+                    let read = |header: Header| {
+                        if let Some(value) = header.value(b"Host") {
                             request.set_host(value);
-                            true
-                        }
-                        13 if name.eq_ignore_ascii_case(b"authorization") => {
+                        } else if let Some(value) = header.value(b"Authorization") {
                             request.user = user(value);
-                            true
-                        }
-                        14 if name.eq_ignore_ascii_case(b"content-length") => {
+                        } else if let Some(value) = header.value(b"Content-Length") {
                             let value = line::number(value).unwrap_or(u64::MAX);
-                            length.replace(value).is_none()
-                        }
-                        17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                            return length.replace(value).is_none();
+                        } else if let Some(value) = header.value(b"Transfer-Encoding") {
                             let is_first = !std::mem::replace(is_chunked, true);
-                            is_first && value.eq_ignore_ascii_case(b"chunked")
+                            return is_first && value.eq_ignore_ascii_case(b"chunked");
                         }
-                        _ => true,
+                        true
                     };
                     match line.read_headers(part, LETTERS, read) {
                         Headers::Incomplete => return None,
                         Headers::Complete => {
                             self.end_headers(request);
+                            if is_start && request.is_complete && request.user.is_none() {
+                                let bytes = &all[..all.len() - part.len()];
+                                self.last.store(bytes, request);
+                            }
                             return Some(Event::Progress);
                         }
                         Headers::Stopped => self.state = State::Malformed,

@@ -1,7 +1,7 @@
 //! Reads responses: where each ends, and its status.
 
 use super::body::Body;
-use super::line::{self, Headers, Letters, Line};
+use super::line::{self, Header, Headers, Letters, Line};
 
 /// What the server writes is no response: a frame of HTTP/2, bytes behind an upgrade.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,11 +12,14 @@ const LETTERS: Letters = Letters::new(b"ct");
 /// The longest status line that is stored.
 const MAX_STATUS_BYTES: usize = 64;
 
+/// Statuses from this one on are errors.
+pub const ERRORS: u16 = 400;
+
 /// A response's headers.
 #[derive(Debug, Default)]
 pub struct Head {
     pub status: u16,
-    /// The status and its reason: `404 Not Found`.
+    /// The status and its reason, if it is one of [`ERRORS`] or higher: `404 Not Found`.
     pub line: String,
     /// Whether the server closes the connection after it.
     pub closes: bool,
@@ -112,16 +115,15 @@ impl Parser {
                     };
                     let (status, text) = status(line).ok_or(NotResponse)?;
                     self.head.status = status;
-                    match str::from_utf8(text) {
-                        Ok(text) => self.head.line.push_str(text),
-                        Err(_) => (self.head.line).push_str(&String::from_utf8_lossy(text)),
+                    if status >= ERRORS {
+                        (self.head.line).push_str(&String::from_utf8_lossy(text));
                     }
                     self.state = State::Headers;
                 }
                 State::Headers => {
                     let Self { line, head, .. } = self;
-                    let read = |name: &[u8], value: &[u8]| {
-                        head.read(name, value);
+                    let read = |header: Header| {
+                        head.read(header);
                         true
                     };
                     if line.read_headers(part, LETTERS, read) != Headers::Complete {
@@ -172,18 +174,14 @@ impl Head {
         };
     }
 
-    fn read(&mut self, name: &[u8], value: &[u8]) {
-        match name.len() {
-            10 if name.eq_ignore_ascii_case(b"connection") => {
-                self.closes |= value.eq_ignore_ascii_case(b"close");
-            }
-            14 if name.eq_ignore_ascii_case(b"content-length") => {
-                self.length = line::number(value);
-            }
-            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
-                self.is_chunked = value.eq_ignore_ascii_case(b"chunked");
-            }
-            _ => {}
+    #[inline(always)]
+    fn read(&mut self, header: Header) {
+        if let Some(value) = header.value(b"Connection") {
+            self.closes |= value.eq_ignore_ascii_case(b"close");
+        } else if let Some(value) = header.value(b"Content-Length") {
+            self.length = line::number(value);
+        } else if let Some(value) = header.value(b"Transfer-Encoding") {
+            self.is_chunked = value.eq_ignore_ascii_case(b"chunked");
         }
     }
 
@@ -258,7 +256,10 @@ mod tests {
         for mut part in bytes.chunks(size) {
             while let Some(event) = parser.next(&mut part, request)? {
                 match event {
-                    Event::Head => all.push_str(&format!("{} ", parser.head().line)),
+                    Event::Head => {
+                        let head = parser.head();
+                        all.push_str(&format!("{} {} ", head.status, head.line));
+                    }
                     Event::End => all.push_str("; "),
                     Event::Upgrade => all.push_str("upgrade "),
                 }

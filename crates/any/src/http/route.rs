@@ -57,7 +57,13 @@ pub fn write_text(method: &str, target: &[u8], is_cut: bool, into: &mut String) 
     if path.is_empty() {
         into.push('/');
     }
-    for chunk in path.utf8_chunks() {
+    // Without an early end, several bytes are compared at once.
+    let is_plain = (path.iter()).fold(true, |is_plain, byte| {
+        is_plain & (b' '..=b'~').contains(byte)
+    });
+    let plain = str::from_utf8(path).ok().filter(|_| is_plain);
+    into.push_str(plain.unwrap_or_default());
+    for chunk in path.utf8_chunks().filter(|_| plain.is_none()) {
         for char in chunk.valid().chars() {
             match char.is_control() {
                 true => into.extend(char.escape_default()),
