@@ -213,7 +213,7 @@ fn find_class(descriptor: c_int, class: u16) -> u16 {
     let find = || {
         let class = match class {
             0 => unseen::find_class(descriptor),
-            known => known,
+            1.. => class,
         };
         backend::file_event().map_or(class, host_lock::class_number)
     };

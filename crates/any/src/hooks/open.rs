@@ -137,14 +137,14 @@ pub(super) fn open_unseen(descriptor: c_int, state: State) {
 /// The same at the level `active`, where a file has only a class. `has_name`: the path is the file's.
 #[inline(always)]
 fn open_moment(path: *const c_char, has_name: bool, call: impl FnOnce() -> c_int) -> c_int {
-    let found = match path.is_null() {
+    let file = match path.is_null() {
         true => None,
         // SAFETY: rule 2 (a C string).
         false => observe(|| moment_class(unsafe { CStr::from_ptr(path) })),
     };
-    let (class, is_full) = found.unwrap_or((0, false));
+    let (class, is_full) = file.unwrap_or((0, false));
     let word = Waiting::numbered(class, Operation::Open as u8, 0);
-    let outer = found.and_then(|_| active::begin_wait(word));
+    let outer = file.and_then(|_| active::begin_wait(word));
     let descriptor = call();
     if let Some(outer) = outer {
         active::end_wait(outer);

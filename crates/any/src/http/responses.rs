@@ -258,7 +258,10 @@ mod tests {
                 match event {
                     Event::Head => {
                         let head = parser.head();
-                        all.push_str(&format!("{} {} ", head.status, head.line));
+                        match head.line.is_empty() {
+                            true => all.push_str(&format!("{} ", head.status)),
+                            false => all.push_str(&format!("{} ", head.line)),
+                        }
                     }
                     Event::End => all.push_str("; "),
                     Event::Upgrade => all.push_str("upgrade "),
@@ -283,14 +286,14 @@ mod tests {
             without_headers: true,
         };
         for (bytes, request, expected) in [
-            (&b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"[..], body, "200 OK ; 404 Not Found ; "),
-            (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", body, "204 No Content ; "),
-            (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", body, "304 Not Modified ; "),
-            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nHTTP/1.1 500 \r\nContent-Length: 1\r\n\r\n", body, "200 OK ; 500  "),
-            (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", head, "200 OK ; "),
-            (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nHTTP/1.1 200 OK\r\n", body, "200 OK rest"),
+            (&b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"[..], body, "200 ; 404 Not Found ; "),
+            (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", body, "204 ; "),
+            (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", body, "304 ; "),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nHTTP/1.1 500 \r\nContent-Length: 1\r\n\r\n", body, "200 ; 500  "),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", head, "200 ; "),
+            (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nHTTP/1.1 200 OK\r\n", body, "200 rest"),
             (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n", body, "upgrade "),
-            (b"<html>", simple, " rest"),
+            (b"<html>", simple, "0 rest"),
         ] {
             for size in 1..=bytes.len() {
                 assert_eq!(events(bytes, size, request).as_deref(), Ok(expected), "{size}");

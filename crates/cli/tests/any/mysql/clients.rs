@@ -68,6 +68,7 @@ fn check(version: Version) {
     check_kill(&server);
     check_tls(&server);
     check_secrets(&server);
+    check_open_file(&server);
 }
 
 /// Several clients at once: the totals are the server's.
@@ -209,6 +210,50 @@ fn check_waits(server: &Server, id: u32) {
          WHERE w.NESTING_EVENT_TYPE = 'STATEMENT' AND w.EVENT_NAME LIKE 'wait/io/file/%' \
          AND s.EVENT_NAME = 'statement/sql/create_table' AND s.SQL_TEXT LIKE 'CREATE TABLE t (a INT)%'";
     assert_ne!(server.rows(nested)[0]["n"], 0);
+}
+
+/// At the level `active`, a file that was opened at this level has its name, and afterwards its row.
+fn check_open_file(server: &Server) {
+    let set = |level: &str| {
+        server.tare(&format!(
+            "UPDATE tare.setup_sampling SET sampling = '{level}'"
+        ));
+    };
+    let fifo = server.directory.path().join("fifo");
+    let status = Command::new("mkfifo")
+        .args(["-m", "666"])
+        .arg(&fifo)
+        .status();
+    assert!(status.expect("mkfifo starts").success());
+    set("active");
+    let mut connection = server.connect();
+    let load = format!("LOAD DATA INFILE '{}' INTO TABLE shop.t", fifo.display());
+    let loads = std::thread::spawn(move || connection.query_drop(load));
+    // The server opens the file as soon as it has a writer, and then waits for bytes.
+    let mut writer = std::fs::File::create(&fifo).expect("the server opens it");
+    let reading = "SELECT wait, object_name AS object FROM tare.active_sessions \
+                   WHERE sql_text LIKE 'LOAD DATA INFILE%' AND operation = 'read'";
+    let row = wait_for("the server to read", || server.rows(reading).pop());
+    assert_eq!(
+        row["object"].as_str(),
+        fifo.canonicalize().expect("a path").to_str()
+    );
+    let wait = row["wait"].as_str().expect("a wait");
+    assert!(
+        wait.starts_with("wait/io/file/") && wait.ends_with("/data"),
+        "{wait}"
+    );
+    set("every");
+    // Its next operations are counted.
+    std::io::Write::write_all(&mut writer, b"1\ta\n").expect("the server reads");
+    drop(writer);
+    loads.join().expect("joined").expect("loaded");
+    let row = format!(
+        "SELECT SUM_NUMBER_OF_BYTES_READ AS n FROM performance_schema.file_summary_by_instance \
+         WHERE FILE_NAME = '{}'",
+        fifo.display()
+    );
+    wait_for("the file to have a row", || server.rows(&row).pop());
 }
 
 /// The same over TLS.
