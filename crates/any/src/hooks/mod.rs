@@ -10,11 +10,13 @@
 //! | vfork | those that start a process in the memory of its parent |
 //! | locks | those for locks, which the program itself calls |
 //! | tls | those of the TLS library, which the program itself calls |
+//! | paths | none: finds the paths of files |
 //! | unseen | none: finds what was opened while nothing was recorded |
 
 mod io;
 pub mod locks;
 mod open;
+mod paths;
 mod polls;
 mod sockets;
 mod threads;

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use engine::{file, host_lock};
 
-use super::open::path_of;
+use super::paths::path_of;
 use super::sockets;
 use crate::descriptors::{self, Object, State};
 use crate::names::classes;
