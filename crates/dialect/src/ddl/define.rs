@@ -124,6 +124,11 @@ impl FromSql for TableDef {
             nullable: true,
             ..ColumnDef::default()
         };
+        if c.column_type == "serial" {
+            c.column_type = "bigint unsigned".into();
+            c.nullable = false;
+            c.auto_increment = true;
+        }
         c.binary = base_type(&c.column_type).ends_with("binary")
             || base_type(&c.column_type).ends_with("blob")
             || self.binary && is_text(&c.column_type);
@@ -182,6 +187,14 @@ impl FromSql for TableDef {
                 ColumnOption::Invisible => {}
                 other => return Err(Error::unsupported(other)),
             }
+        }
+        if matches!(&column.data_type, DataType::Custom(name, _) if last_name(name).eq_ignore_ascii_case("SERIAL"))
+            && !self
+                .indexes
+                .iter()
+                .any(|i| i.unique && i.name != "PRIMARY" && i.columns == [c.name.as_str()])
+        {
+            self.add_index(None, true, vec![c.name.clone()]);
         }
         let is_null = |option: &ColumnOptionDef| matches!(&option.option, ColumnOption::Default(Expr::Value(v)) if v.value == Value::Null);
         if !c.nullable && column.options.iter().any(is_null) {

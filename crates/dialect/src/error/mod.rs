@@ -76,6 +76,9 @@ pub enum Error {
     /// NULL for a column that cannot be NULL.
     #[error("Column '{0}' cannot be null")]
     NotNull(String),
+    /// ORDER BY of a compound names a table.
+    #[error("Table '{0}' from one of the SELECTs cannot be used in global ORDER clause")]
+    TableOfCompound(String),
     /// A column is left out that has no default.
     #[error("Field '{0}' doesn't have a default value")]
     NoDefault(String),
@@ -216,6 +219,7 @@ impl Error {
             Self::ValueCount(_) => 1136,
             Self::NotNull(_) => 1048,
             Self::NoDefault(_) => 1364,
+            Self::TableOfCompound(_) => 1250,
             Self::NotAggregated { .. } => 1140,
             Self::NotGrouped { .. } => 1055,
             Self::NotSelected { .. } => 3065,

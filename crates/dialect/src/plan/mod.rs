@@ -10,7 +10,7 @@ use crate::deprecation::Deprecated;
 
 pub use self::action::{Action, Call, Change};
 pub use self::command::Command;
-pub use self::sql::{ResultColumn, RowLocks, Sql};
+pub use self::sql::{MissingDefault, ResultColumn, RowLocks, Sql};
 
 /// A statement, ready to be run by any session in the same database and schema generation.
 #[derive(Debug, Clone)]

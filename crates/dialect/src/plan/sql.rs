@@ -35,7 +35,9 @@ pub struct Sql {
     /// An INSERT into a table with AUTO_INCREMENT.
     pub creates_ids: bool,
     /// The column without a default that an INSERT leaves out although strict mode requires it.
-    pub missing_default: Option<String>,
+    pub missing_default: Option<MissingDefault>,
+    /// A column that cannot be NULL, for which a row of an INSERT lists NULL: the statement fails when it runs.
+    pub null_column: Option<String>,
     /// The database that is written to.
     pub writes: Option<String>,
     /// The locks that FOR UPDATE and FOR SHARE request.
@@ -58,6 +60,15 @@ pub struct Sql {
     pub names: Names,
     /// SQL_CALC_FOUND_ROWS: a query that counts the rows without LIMIT.
     pub found_rows: Option<String>,
+}
+
+/// A column without a default to which an INSERT gives no value.
+#[derive(Debug, Clone)]
+pub struct MissingDefault {
+    /// Its name.
+    pub column: String,
+    /// Whether SQLite would give it a number: it is a primary key of its own.
+    pub is_numbered: bool,
 }
 
 /// The locks that a statement's locking clauses request.

@@ -1,7 +1,7 @@
 //! UNION, EXCEPT, INTERSECT, and queries in parentheses: SQLite has neither parentheses around the parts of
 //! a compound nor ORDER BY within them.
 
-use crate::error::{Error, Result, near};
+use crate::error::{Clause, Error, Result, near};
 use sqlparser::ast::{
     Expr, OrderBy, OrderByKind, Query, SetExpr, SetOperator, SetQuantifier, Values,
 };
@@ -9,6 +9,7 @@ use sqlparser::ast::{
 use super::Rewriter;
 use crate::name::ident;
 use crate::node::query;
+use crate::scope::Column;
 
 /// `SELECT * FROM (query)`.
 fn all_of(query: Query) -> SetExpr {
@@ -45,6 +46,7 @@ impl Rewriter<'_> {
                 *query.body = all_of(*inner);
             }
         }
+        self.check_compound_order(query)?;
         self.parts(query.body.as_mut())?;
         // SQLite sorts a compound by its columns only: expressions go outside.
         if matches!(query.body.as_ref(), SetExpr::SetOperation { .. })
@@ -54,6 +56,41 @@ impl Rewriter<'_> {
             *query.body = all_of(query::of_body(*compound));
         }
         self.expand_rollup(query)
+    }
+
+    /// ORDER BY of a compound names the result's columns (1054), not those of one of its tables (1250).
+    fn check_compound_order(&mut self, query: &Query) -> Result<()> {
+        let by = query.order_by.as_ref().map(|order| &order.kind);
+        let (SetExpr::SetOperation { .. }, Some(OrderByKind::Expressions(by))) =
+            (query.body.as_ref(), by)
+        else {
+            return Ok(());
+        };
+        let Some(columns) = self.names.columns(query) else {
+            return Ok(());
+        };
+        for by in by {
+            let (name, is_there) = match &by.expr {
+                Expr::Identifier(name) => {
+                    let is_it = |c: &Column| c.name.eq_ignore_ascii_case(&name.value);
+                    (name.value.clone(), columns.iter().any(is_it))
+                }
+                Expr::Value(number) => {
+                    let n = number.to_string().parse::<usize>();
+                    let is_there = n.map_or(true, |n| (1..=columns.len()).contains(&n));
+                    (number.to_string(), is_there)
+                }
+                Expr::CompoundIdentifier(parts) if parts.len() > 1 => {
+                    return Err(Error::TableOfCompound(parts[parts.len() - 2].value.clone()));
+                }
+                _ => continue,
+            };
+            if !is_there {
+                let clause = Clause::Order;
+                return Err(Error::UnknownColumn { name, clause });
+            }
+        }
+        Ok(())
     }
 
     fn parts(&mut self, body: &mut SetExpr) -> Result<()> {

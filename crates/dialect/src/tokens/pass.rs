@@ -163,7 +163,7 @@ impl Pass {
                     && is(self.ahead(3), "FROM") =>
             {
                 let side = self.ahead(2).clone();
-                self.put(plain(word));
+                self.put(Token::make_keyword("TRIM"));
                 self.put(Token::LParen);
                 self.put(side);
                 self.put(Token::SingleQuotedString(" ".into()));
@@ -197,6 +197,14 @@ impl Pass {
             }
             _ => false,
         }
+    }
+
+    /// Whether these words follow.
+    fn precedes(&self, words: &[&str]) -> bool {
+        words
+            .iter()
+            .enumerate()
+            .all(|(i, word)| is(self.ahead(i + 1), word))
     }
 
     fn word(&mut self, word: &str) {
@@ -247,6 +255,14 @@ impl Pass {
                 self.put(Token::make_keyword("CHARACTER"));
                 self.put(Token::make_keyword("SET"));
                 self.at += 1;
+            }
+            // An attribute: `BIGINT UNSIGNED SERIAL DEFAULT VALUE`.
+            "SERIAL" if self.context.in_columns() && self.precedes(&["DEFAULT", "VALUE"]) => {
+                let attributes = ["NOT", "NULL", "AUTO_INCREMENT", "UNIQUE"];
+                attributes
+                    .iter()
+                    .for_each(|word| self.put(Token::make_keyword(word)));
+                self.at += 3;
             }
             // `CHAR(36) BINARY` is of the character set's binary collation.
             "BINARY" if self.context.in_columns() && is_after_text_type(&self.tokens, self.at) => {

@@ -23,7 +23,7 @@ pub struct IndexDef {
 
 impl IndexDef {
     /// Whether its first columns are these.
-    fn begins_with(&self, columns: &[String]) -> bool {
+    pub fn begins_with(&self, columns: &[String]) -> bool {
         let mut pairs = columns.iter().zip(&self.columns);
         self.columns.len() >= columns.len() && pairs.all(|(a, b)| a.eq_ignore_ascii_case(b))
     }
@@ -146,7 +146,7 @@ impl TableDef {
         }
     }
 
-    /// Fails unless every index has columns that exist, and a unique name.
+    /// Fails unless every index has columns that exist, and a unique name, and AUTO_INCREMENT is one indexed column's.
     pub fn check_indexes(&self) -> Result<()> {
         for (i, index) in self.indexes.iter().enumerate() {
             if self.indexes[..i]
@@ -164,6 +164,18 @@ impl TableDef {
                     return Err(SqlError::new(1072, text));
                 }
             }
+        }
+        let mut counted = self.columns.iter().filter(|c| c.auto_increment);
+        let is_first = |name: &String| {
+            let mut indexes = self.indexes.iter();
+            indexes.any(|index| index.begins_with(std::slice::from_ref(name)))
+        };
+        let has_key = counted.next().is_none_or(|c| is_first(&c.name));
+        if !has_key || counted.next().is_some() {
+            return Err(SqlError::new(
+                1075,
+                "Incorrect table definition; there can be only one auto column and it must be defined as a key",
+            ));
         }
         Ok(())
     }
@@ -194,6 +206,14 @@ impl TableDef {
     /// The primary key.
     pub fn primary(&self) -> Option<&IndexDef> {
         self.indexes.iter().find(|i| i.name == "PRIMARY")
+    }
+
+    /// The key that clients see as primary: where there is none, the first unique one of NOT NULL columns.
+    pub fn visible_primary(&self) -> Option<&IndexDef> {
+        let has_value = |name: &String| self.column(name).is_some_and(|c| !c.nullable);
+        let is_key = |index: &&IndexDef| index.unique && index.columns.iter().all(has_value);
+        let first = || self.indexes.iter().find(is_key);
+        self.primary().or_else(first)
     }
 
     /// A column by its name; case does not count.

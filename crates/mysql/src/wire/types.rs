@@ -3,7 +3,7 @@
 use mysql_common::constants::{ColumnFlags, ColumnType};
 
 use super::column::{CHARSET_BINARY, CHARSET_UTF8MB4, NOT_FIXED, WireType};
-use crate::table::{ColumnDef, IndexDef, TableDef};
+use crate::table::{ColumnDef, TableDef};
 use crate::types::{base_type, members};
 
 /// The wire type of a table's column.
@@ -30,6 +30,7 @@ pub fn wire_of(column: &ColumnDef) -> WireType {
 /// the primary key's columns.
 pub fn wire_in(table: &TableDef, column: &ColumnDef) -> WireType {
     let mut wire = wire_of(column);
+    let primary = table.visible_primary();
     for index in &table.indexes {
         let Some(at) = index
             .columns
@@ -39,7 +40,7 @@ pub fn wire_in(table: &TableDef, column: &ColumnDef) -> WireType {
             continue;
         };
         wire.flags |= ColumnFlags::PART_KEY_FLAG;
-        if is_primary(table, index) {
+        if primary.is_some_and(|key| key.name == index.name) {
             wire.flags |= ColumnFlags::PRI_KEY_FLAG;
         } else if index.unique && index.columns.len() == 1 {
             wire.flags |= ColumnFlags::UNIQUE_KEY_FLAG;
@@ -51,19 +52,6 @@ pub fn wire_in(table: &TableDef, column: &ColumnDef) -> WireType {
         wire.flags |= ColumnFlags::NO_DEFAULT_VALUE_FLAG;
     }
     wire
-}
-
-/// Whether an index is the primary key, or the first unique one of NOT NULL columns where there is none.
-fn is_primary(table: &TableDef, index: &IndexDef) -> bool {
-    if table.primary().is_some() {
-        return index.name == "PRIMARY";
-    }
-    let is_key = |index: &&IndexDef| {
-        let has_value = |name: &String| table.column(name).is_some_and(|c| !c.nullable);
-        index.unique && index.columns.iter().all(has_value)
-    };
-    let first = table.indexes.iter().find(is_key);
-    first.is_some_and(|first| first.name == index.name)
 }
 
 /// A number as a table has it; expressions' numbers are called binary, too.

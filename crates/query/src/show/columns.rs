@@ -84,7 +84,7 @@ pub fn columns(
                 .is_some_and(|f| f.eq_ignore_ascii_case(&c.name))
         };
         let in_primary = def
-            .primary()
+            .visible_primary()
             .is_some_and(|p| p.columns.iter().any(|n| n.eq_ignore_ascii_case(&c.name)));
         let key = match def.indexes.iter().find(first_of) {
             _ if in_primary => "PRI",

@@ -153,10 +153,12 @@ fn catalog_row(
 }
 
 fn user_rows(database: &Database, table: &TableDef, rights: Rights, series: Series) -> Vec<Row> {
+    let primary = table.visible_primary();
     let keys = || {
         table.indexes.iter().map(|index| {
             let columns = index.columns.iter().map(String::as_str).collect();
-            (index.unique, index.name == "PRIMARY", columns)
+            let is_primary = primary.is_some_and(|key| key.name == index.name);
+            (index.unique, is_primary, columns)
         })
     };
     let row = |(i, column): (usize, &ColumnDef)| Row {

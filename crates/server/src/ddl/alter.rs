@@ -93,6 +93,7 @@ pub fn alter(
         change(session, &mut def, &mut sources, operation)?;
     }
     foreign::check_drop_columns(session.connections.own()?, name, &old, &def, &sources)?;
+    foreign::check_drop_indexes(&mut session.connections, name, &old, &def)?;
     def.settle();
     def.check_indexes()?;
     constraint::check_names(session.connections.own()?, &name.database, &old, &def)?;
@@ -187,10 +188,10 @@ fn drop_sql(name: &TableName, index: &str) -> String {
 
 /// DROP INDEX.
 pub fn drop_one_index(session: &mut Session, name: &TableName, index: &str) -> Result<()> {
-    let mut def = table::require(&mut session.connections, name)?
-        .as_ref()
-        .clone();
+    let old = table::require(&mut session.connections, name)?;
+    let mut def = old.as_ref().clone();
     drop_index(&mut def, index)?;
+    foreign::check_drop_indexes(&mut session.connections, name, &old, &def)?;
     exclusive::run(session, &name.database, |connection| {
         connection.batch(&drop_sql(name, index))?;
         table::save_definition(connection, &name.database, &def)

@@ -10,10 +10,13 @@ use tare_store::Connection;
 use super::{exclusive, table};
 use crate::execute::prepare;
 use crate::session::Session;
+use crate::transaction;
 
 /// Creates a table and fills it. Returns the number of rows.
 pub fn create(session: &mut Session, name: &TableName, def: &TableDef, rows: &Sql) -> Result<u64> {
     prepare::start(session, rows)?;
+    // Without autocommit the SELECT has begun a transaction, which the change of the schema commits.
+    transaction::commit(session)?;
     let count = exclusive::run(session, &name.database, |connection| {
         table::create(connection, name, def)?;
         insert_rows(connection, rows)

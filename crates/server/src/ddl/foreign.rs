@@ -8,7 +8,7 @@ use crate::session::Connections;
 use crate::state::SessionState;
 use tare_dialect::ddl::TableName;
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::table::{ForeignKeyDef, TableDef};
+use tare_mysql::table::{ForeignKeyDef, IndexDef, TableDef};
 use tare_store::Connection;
 use tare_store::authorizer::as_server;
 use tare_store::connection::quote;
@@ -74,6 +74,43 @@ pub fn check_truncate(connections: &mut Connections, name: &TableName) -> Result
             name.database, child.name, child.foreign_keys[key].name
         ),
     ))
+}
+
+/// Error 1553: an index that a foreign key of this table, or one that refers to it, needs cannot be dropped.
+/// An index that a foreign key implies does not replace it.
+pub fn check_drop_indexes(
+    connections: &mut Connections,
+    name: &TableName,
+    old: &TableDef,
+    new: &TableDef,
+) -> Result<()> {
+    let is_retained = |index: &&IndexDef| new.indexes.iter().any(|i| i.name == index.name);
+    let gone: Vec<&IndexDef> = old.indexes.iter().filter(|i| !is_retained(i)).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let mut needed: Vec<Vec<String>> = Vec::new();
+    needed.extend(new.foreign_keys.iter().map(|key| key.columns.clone()));
+    if has_checks(&connections.context.state) {
+        for (child, _) in referring_tables(connections.own()?, name)? {
+            let to_it = child.foreign_keys.iter().filter(|k| k.table == name.table);
+            needed.extend(to_it.map(|key| key.referred.clone()));
+        }
+    }
+    for columns in needed {
+        let is_written = |i: &&IndexDef| !i.implied || old.indexes.contains(i);
+        let mut left = new.indexes.iter().filter(is_written);
+        if left.any(|i| i.begins_with(&columns)) {
+            continue;
+        }
+        if let Some(index) = gone.iter().find(|i| i.begins_with(&columns)) {
+            let index = &index.name;
+            let message =
+                format!("Cannot drop index '{index}': needed in a foreign key constraint");
+            return Err(SqlError::new(1553, message));
+        }
+    }
+    Ok(())
 }
 
 /// Errors 1828 and 1829: a column that a foreign key needs cannot be dropped.

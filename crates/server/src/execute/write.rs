@@ -8,7 +8,7 @@ use crate::session::{Connections, Rows, Session, Uses};
 use crate::state::SessionState;
 use crate::status::Counter;
 use crate::transaction::{self, begin_single_statement};
-use tare_dialect::plan::{Change, Sql};
+use tare_dialect::plan::{Change, MissingDefault, Sql};
 use tare_functions::Counted;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
@@ -20,6 +20,8 @@ use tare_store::{ReplaceCounter, ReplaceCounts, StatementId};
 
 /// The number of [`SqlError::data_truncated`].
 const DATA_TRUNCATED: u16 = 1265;
+/// The number of [`SqlError::cannot_be_null`].
+const NOT_NULL: u16 = 1048;
 
 /// The result of a change.
 #[derive(Default)]
@@ -51,8 +53,13 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     // The statement may also read system tables: the written table decides.
     let system = sql.writes.as_deref().is_some_and(is_system_schema);
     check_write(session, sql, change, system)?;
-    if let Some(column) = &sql.missing_default {
-        return Err(tare_dialect::Error::NoDefault(column.clone()).into());
+    if let Some(column) = &sql.null_column {
+        return Err(tare_dialect::Error::NotNull(column.clone()).into());
+    }
+    if let Some(missing) = &sql.missing_default
+        && missing.is_numbered
+    {
+        return Err(no_default(missing));
     }
     prepare::start(session, sql)?;
     if sql.row_locks.no_wait {
@@ -100,6 +107,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
                 (false, foreign_key::VIOLATED) => {
                     foreign_key::describe(session, sql, change, run.bind, error)
                 }
+                (false, NOT_NULL) => describe_null(sql, error),
                 (false, _) => duplicate::describe(session, sql, change, run.bind, error),
             };
             drop(guard);
@@ -125,6 +133,23 @@ fn apply_mode(connections: &Connections, error: SqlError) -> SqlError {
     let warnings = &connections.context.state.warnings;
     warnings.add("Warning", error.code, error.message);
     SqlError::no_referenced_row()
+}
+
+/// Error 1364: strict mode requires a value for a column without a default.
+fn no_default(missing: &MissingDefault) -> SqlError {
+    tare_dialect::Error::NoDefault(missing.column.clone()).into()
+}
+
+/// Describes the NULL that SQLite has refused. It evaluates a row's values before it finds a column without a value,
+/// as MySQL does.
+fn describe_null(sql: &Sql, error: SqlError) -> SqlError {
+    let is_missing = |missing: &&MissingDefault| {
+        error.message == SqlError::cannot_be_null(&missing.column).message
+    };
+    match sql.missing_default.as_ref().filter(is_missing) {
+        Some(missing) => no_default(missing),
+        None => error,
+    }
 }
 
 /// Checks that a system table and the transaction allow the change.

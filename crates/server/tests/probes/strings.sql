@@ -5,6 +5,7 @@ SELECT SUBSTRING('hello', 2), SUBSTRING('hello', 2, 3), SUBSTRING('hello', -3), 
 SELECT SUBSTRING('hello' FROM 2), SUBSTRING('hello' FROM 2 FOR 2), SUBSTRING('hello', 10);
 SELECT LEFT('hello', 2), RIGHT('hello', 2), LEFT('hello', 0), LEFT('hello', -1), LEFT(NULL, 1);
 SELECT TRIM('  a  '), LTRIM('  a'), RTRIM('a  '), TRIM(LEADING 'x' FROM 'xxa'), TRIM(TRAILING 'x' FROM 'axx'), TRIM(BOTH 'x' FROM 'xax'), TRIM('x' FROM 'xax');
+SELECT TRIM(BOTH FROM " a "), TRIM(LEADING FROM " a "), TRIM(TRAILING FROM " a "), trim(both from concat(" b", " "));
 SELECT LPAD('5', 3, '0'), RPAD('a', 3, 'xy'), LPAD('hello', 2, 'x'), RPAD('a', 0, 'x');
 SELECT REPEAT('ab', 3), REPEAT('a', 0), REPEAT('a', -1), REVERSE('abc'), SPACE(3), REVERSE('äb');
 SELECT REPLACE('aXbX', 'X', 'y'), REPLACE('abc', '', 'x'), INSERT('Quadratic', 3, 4, 'What');

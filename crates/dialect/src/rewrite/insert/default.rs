@@ -8,6 +8,7 @@ use tare_mysql::types::{base_type, parts};
 use super::Target;
 use crate::function::{arguments, name_of};
 use crate::node;
+use crate::plan::MissingDefault;
 use crate::rewrite::Rewriter;
 
 impl Rewriter<'_> {
@@ -81,7 +82,7 @@ impl Target<'_> {
 
     /// The first column that is not named, cannot be NULL and has no default: strict mode refuses the statement when
     /// it runs. `of_defaults`: no column has a value.
-    pub(super) fn missing_default(&self, of_defaults: bool) -> Option<String> {
+    pub(super) fn missing_default(&self, of_defaults: bool) -> Option<MissingDefault> {
         let def = self.def.filter(|def| def.view.is_none())?;
         if self.names.is_empty() && !of_defaults {
             return None;
@@ -98,7 +99,14 @@ impl Target<'_> {
                 && !is_named(column)
         };
         let missing = def.columns.iter().find(is_missing)?;
-        Some(missing.name.clone())
+        let is_key = |name: &String| name.eq_ignore_ascii_case(&missing.name);
+        let is_numbered = def
+            .primary()
+            .is_some_and(|key| key.columns.iter().all(is_key));
+        Some(MissingDefault {
+            column: missing.name.clone(),
+            is_numbered,
+        })
     }
 
     /// Checks that every named column exists.

@@ -88,7 +88,7 @@ impl Rewriter<'_> {
             *cell = value;
         } else if is_null(cell) && !counts && !target.is_nullable(column) {
             // SQLite takes NULL for the next number of an INTEGER PRIMARY KEY.
-            return Err(Error::NotNull(column.into()));
+            self.sql.null_column.get_or_insert_with(|| column.into());
         }
         let (value_kind, zero) = (self.value_kind(cell), may_be_zero(cell));
         self.visit(cell)?;
