@@ -115,6 +115,23 @@ pub(crate) static HELPERS: &[Helper] = &[
             false => ctx.argument(0),
         }
     }),
+    // A text that is compared with a date, as a date and time: the zero date if it is none.
+    helper("tare_text_moment", 2, 2, |ctx| {
+        let Some(text) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let parts = allowed_parts(ctx).and_then(|parts| parts.text_with(6));
+        if parts.is_none() {
+            let kind = if int(ctx, 1) == Some(1) {
+                "date"
+            } else {
+                "datetime"
+            };
+            ctx.session.truncated(kind, text.as_bytes());
+        }
+        let zero = || "0000-00-00 00:00:00.000000".to_owned();
+        Ok(Value::Text(parts.unwrap_or_else(zero)))
+    }),
     // The first day of a YEAR.
     helper("tare_year_start", 1, 1, |ctx| match ctx.get_raw(0) {
         ValueRef::Integer(year) => Ok(format!("{year:04}-01-01").into()),

@@ -87,6 +87,7 @@ static HELPERS: &[&[Helper]] = &[
     json::path::HELPERS,
     json::value::HELPERS,
     math::HELPERS,
+    now::HELPERS,
     number::HELPERS,
     part::HELPERS,
     statement::HELPERS,

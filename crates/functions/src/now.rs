@@ -70,6 +70,23 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("utc_timestamp", 0, 1, DateTime, utc_timestamp).volatile(),
 ];
 
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[
+    // A time of the current day as a date and time, with so many digits behind the second.
+    helper("tare_today", 2, 2, |ctx| {
+        let (Some(micros), Some(digits)) = (clock(ctx, 0), int(ctx, 1)) else {
+            return Ok(Value::Null);
+        };
+        let midnight = DateTime {
+            micros: 0,
+            ..now(ctx)
+        };
+        let at = midnight.total().checked_add(micros);
+        opt(at.map(|total| DateTime::from_total(total, true).text_with(digits)))
+    })
+    .volatile(),
+];
+
 /// The last second of MySQL's 64-bit times, on 3001-01-18.
 const LAST_SECOND: i64 = 32_536_771_199;
 

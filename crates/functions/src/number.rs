@@ -209,6 +209,16 @@ pub(crate) static HELPERS: &[Helper] = &[
             }
         })
     }),
+    // The same, with its fraction: an exact number.
+    helper("tare_moment_digits", 1, 1, |ctx| {
+        opt(text(ctx, 0).map(|text| {
+            let is_digit = |c: &char| c.is_ascii_digit() || *c == '.';
+            let digits: String = text.chars().filter(is_digit).collect();
+            let negative = text.starts_with('-');
+            let number = Decimal::prefix(digits.as_bytes()).0;
+            if negative { number.negated() } else { number }.text()
+        }))
+    }),
     helper("tare_xor", 2, 2, |ctx| {
         opt(int(ctx, 0).zip(int(ctx, 1)).map(|(a, b)| a ^ b))
     }),

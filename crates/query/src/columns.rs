@@ -2,7 +2,7 @@
 
 use tare_dialect::plan::ResultColumn;
 use tare_dialect::scope::Origin;
-use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::column::{Column, NOT_FIXED, WireType};
 use tare_mysql::wire::types::wire_type;
 use tare_mysql::wire::value::Value;
 use tare_store::Cursor;
@@ -69,7 +69,14 @@ pub fn describe(
                 (origin, declared.unwrap_or_else(&mut guess))
             }
         };
-        types.wire.push(wire);
+        let own_scale = planned.is_some_and(|column| column.own_scale);
+        types.wire.push(match own_scale && is_decimal(&wire) {
+            true => WireType {
+                decimals: NOT_FIXED,
+                ..wire
+            },
+            false => wire,
+        });
         let origin = origin.unwrap_or_default();
         each(&Column {
             schema: &origin.schema,
@@ -80,6 +87,10 @@ pub fn describe(
             wire,
         });
     }
+}
+
+fn is_decimal(wire: &WireType) -> bool {
+    wire.code == WireType::decimal(1, 0).code
 }
 
 /// The type of the current row's value.

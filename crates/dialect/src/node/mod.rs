@@ -9,7 +9,7 @@ use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, CastKind, DataType, DuplicateTreatment, ExactNumberInfo, Expr,
     Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, UnaryOperator, Value,
+    FunctionArguments, Ident, ObjectName, OrderByExpr, OrderByOptions, UnaryOperator, Value,
 };
 use sqlparser::tokenizer::Span;
 
@@ -187,6 +187,15 @@ pub fn aggregate(
     let unnamed = |e| FunctionArg::Unnamed(FunctionArgExpr::Expr(e));
     let arguments = arguments.into_iter().map(unnamed).collect();
     function(name, distinct, arguments, clauses)
+}
+
+/// `ORDER BY expr`, one of its parts.
+pub fn order_by(expr: Expr) -> OrderByExpr {
+    OrderByExpr {
+        expr,
+        options: OrderByOptions::default(),
+        with_fill: None,
+    }
 }
 
 fn function(

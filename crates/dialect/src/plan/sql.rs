@@ -14,6 +14,8 @@ pub struct ResultColumn {
     pub wire: Option<WireType>,
     /// The table that it is from.
     pub origin: Option<Arc<Origin>>,
+    /// Whether each DECIMAL has its own digits behind the point.
+    pub own_scale: bool,
 }
 
 /// SQLite's text for a statement.

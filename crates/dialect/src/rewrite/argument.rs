@@ -2,7 +2,7 @@
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{BinaryOperator, DataType, DateTimeField, Expr, UnaryOperator, Value};
-use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED};
+use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED, WireType};
 
 use super::Rewriter;
 use super::exact::{Class, origin_of};
@@ -111,6 +111,7 @@ impl Rewriter<'_> {
                 ..
             } => conditions.iter_mut().for_each(|when| {
                 number_literally(&mut when.condition);
+                self.condition(&mut when.condition, false);
             }),
             Expr::Extract { field, expr, .. } => {
                 // As a time, a YEAR is a number.
@@ -155,6 +156,19 @@ impl Rewriter<'_> {
         let wire = types::of(expr, &mut self.names);
         if wire.as_ref().is_some_and(types::is_json) {
             later.push((i, Conversion::JsonTruth));
+        } else if wire.as_ref().is_some_and(types::is_temporal) {
+            later.push((i, Conversion::Digits));
+        }
+    }
+
+    /// Writes a condition that is a date, a time or a member of an ENUM or a SET as `condition IS TRUE`; a JSON document
+    /// only if its truth is read, and not its number.
+    pub(super) fn condition(&mut self, expr: &mut Expr, reads_truth: bool) {
+        let members = self.names.column_of(expr).map(|c| c.members.is_some());
+        let wire = types::of(expr, &mut self.names);
+        let is = |test: fn(&WireType) -> bool| wire.as_ref().is_some_and(test);
+        if members == Some(true) || is(types::is_temporal) || reads_truth && is(types::is_json) {
+            node::replace(expr, |e| Expr::IsTrue(Box::new(e)));
         }
     }
 
@@ -197,6 +211,8 @@ impl Rewriter<'_> {
                 let wire = types::of(argument, &mut self.names);
                 if wire.as_ref().is_some_and(types::is_json) {
                     later.push((0, Conversion::JsonScalar));
+                } else {
+                    self.condition(argument, false);
                 }
             }
             if compares_texts {

@@ -43,6 +43,11 @@ impl Side {
         }
     }
 
+    /// Its type, if it is known.
+    pub(super) fn wire(&self) -> Option<&WireType> {
+        self.wire.as_ref()
+    }
+
     /// Whether SQLite has the operand as bytes.
     fn is_bytes(&self) -> bool {
         let bytes = |t: &WireType| types::is_text(t) && t.charset == CHARSET_BINARY;
@@ -57,7 +62,7 @@ impl Side {
 
 impl Conversion {
     /// Wraps an operand in the function or cast that converts it.
-    fn apply(self, operand: &mut Expr) {
+    pub(super) fn apply(self, operand: &mut Expr) {
         let function = match self {
             Self::Number => "tare_number",
             Self::Digits => "tare_moment",
@@ -73,6 +78,34 @@ impl Conversion {
             Self::Moment => {
                 let call = |e| node::call("tare_datetime", vec![e, node::number(6)]);
                 return node::replace(operand, call);
+            }
+            Self::Today(digits) => {
+                let call = |e| node::call("tare_today", vec![e, node::number(digits.into())]);
+                return node::replace(operand, call);
+            }
+            Self::TextMoment(is_date) => {
+                let kind = node::number(is_date.into());
+                let call = |e| node::call("tare_text_moment", vec![e, kind]);
+                return node::replace(operand, call);
+            }
+            Self::Fraction(digits) => {
+                let call = |e| node::call("tare_fraction", vec![e, node::number(digits.into())]);
+                return node::replace(operand, call);
+            }
+            Self::Scaled(digits) => {
+                let rest = [65, i64::from(digits), 0].map(node::number);
+                let call = |e| node::call("tare_decimal", std::iter::once(e).chain(rest).collect());
+                return node::replace(operand, call);
+            }
+            Self::ExactDigits => {
+                let call = |e| exact_text(node::call("tare_moment_digits", vec![e]));
+                return node::replace(operand, call);
+            }
+            Self::IgnoreCase => {
+                return node::replace(operand, |e| node::nested(node::collate(e, "nocase")));
+            }
+            Self::CompareBytes => {
+                return node::replace(operand, |e| node::nested(node::collate(e, "binary")));
             }
             Self::Text => return node::replace(operand, |e| node::cast(e, DataType::Text)),
             Self::Printed(single, decimals) => {
@@ -105,7 +138,10 @@ impl Conversion {
     }
 }
 
-/// An operand of a comparison or of arithmetic, by its number.
+/// The number of the first result of a CASE: those of operands are less.
+pub(super) const RESULTS: usize = 1 << 32;
+
+/// An operand of a comparison or of arithmetic, by its number; the results of CASE are from [`RESULTS`] on, ELSE last.
 pub(super) fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
     match (expr, i) {
         (Expr::BinaryOp { left, .. }, 0) => Some(left),
@@ -131,6 +167,17 @@ pub(super) fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
         (Expr::Between { high, .. }, 2) => Some(high),
         // A list may be long: its operands are not collected for each.
         (Expr::InList { list, .. }, i) => list.get_mut(i - 1),
+        (
+            Expr::Case {
+                conditions,
+                else_result,
+                ..
+            },
+            i @ RESULTS..,
+        ) => match conditions.get_mut(i - RESULTS) {
+            Some(when) => Some(&mut when.result),
+            None => else_result.as_deref_mut(),
+        },
         (Expr::Case { operand, .. }, 0) => operand.as_deref_mut(),
         (Expr::Case { conditions, .. }, i) => {
             conditions.get_mut(i - 1).map(|when| &mut when.condition)
@@ -260,6 +307,7 @@ impl Rewriter<'_> {
         let mut later = Vec::new();
         self.plan_conversions(expr, &mut later)?;
         self.read_documents(expr, &mut later);
+        self.unify_results(expr, &mut later);
         self.conversions.0.push(later);
         Ok(())
     }
@@ -307,6 +355,9 @@ impl Rewriter<'_> {
                     }
                     let operand = self.side(side);
                     let conversion = match &operand.wire {
+                        Some(t) if types::is_temporal(t) && t.decimals > 0 => {
+                            Conversion::ExactDigits
+                        }
                         Some(t) if types::is_temporal(t) => Conversion::Digits,
                         Some(t) if types::is_text(t) || types::is_json(t) => Conversion::Real,
                         None => Conversion::Number,
@@ -325,6 +376,10 @@ impl Rewriter<'_> {
                 expr, low, high, ..
             } => {
                 let (mut a, b, c) = (self.side(expr), self.side(low), self.side(high));
+                if a.is(types::is_text) && (b.is(types::is_number) || c.is(types::is_number)) {
+                    compare_as_doubles([(0, expr, &a), (1, low, &b), (2, high, &c)], later);
+                    return Ok(());
+                }
                 let first = unify_kinds((0, expr, &a), (1, low, &b), later);
                 if later.contains(&(0, Conversion::Number)) {
                     a = Side::number();
@@ -434,6 +489,20 @@ fn is_datetime(t: &WireType) -> bool {
         t.code,
         ColumnType::MYSQL_TYPE_DATETIME | ColumnType::MYSQL_TYPE_TIMESTAMP
     )
+}
+
+/// Converts the operands of BETWEEN to doubles.
+fn compare_as_doubles(
+    operands: [(usize, &mut Box<Expr>, &Side); 3],
+    later: &mut Vec<(usize, Conversion)>,
+) {
+    for (i, operand, side) in operands {
+        if side.is(types::is_temporal) {
+            later.push((i, Conversion::Digits));
+        } else if !side.is(is_null) && !number_literally(operand) {
+            later.push((i, Conversion::Real));
+        }
+    }
 }
 
 /// Converts two operands to one kind. Returns whether they are texts that need a COLLATE.

@@ -11,6 +11,7 @@ mod grouped;
 mod insert;
 mod like;
 mod member;
+mod mixed_moment;
 mod moment;
 mod operands;
 mod pair;
@@ -21,6 +22,8 @@ mod scalar;
 mod select;
 mod set;
 mod sys;
+mod unify;
+mod union_parts;
 mod visit;
 mod zoned;
 

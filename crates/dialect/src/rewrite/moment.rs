@@ -12,7 +12,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::wire::column::WireType;
 
 use super::exact::Class;
-use super::operands::{is_comparison, operands};
+use super::operands::{is_comparison, operands as operands_of};
 use super::rewriter::{Conversion, Rewriter};
 use crate::error::{Error, Result, near};
 use crate::function::{arguments, name_of};
@@ -37,7 +37,7 @@ fn written(digits: &str) -> Option<String> {
 }
 
 /// A literal in the format of a temporal type, with at least so many digits.
-fn alike(text: &str, code: ColumnType, digits: i64) -> Option<String> {
+pub(super) fn alike(text: &str, code: ColumnType, digits: i64) -> Option<String> {
     if code == ColumnType::MYSQL_TYPE_TIME {
         let micros = time_of(text)?;
         let digits = if micros % 1_000_000 == 0 { digits } else { 6 };
@@ -97,7 +97,7 @@ fn has_offset(text: &str) -> bool {
 }
 
 /// The text or the bytes of a literal that is compared.
-fn literal_of(expr: &Expr) -> Option<Cow<'_, str>> {
+pub(super) fn literal_of(expr: &Expr) -> Option<Cow<'_, str>> {
     match expr {
         Expr::Nested(inner) => literal_of(inner),
         Expr::Prefixed { prefix, value } if prefix.value.eq_ignore_ascii_case("_binary") => {
@@ -184,7 +184,7 @@ impl Rewriter<'_> {
         later: &mut Vec<(usize, Conversion)>,
     ) -> Result<bool> {
         let between = matches!(expr, Expr::Between { .. });
-        let Some(mut operands) = operands(expr) else {
+        let Some(operands) = operands_of(expr) else {
             return Ok(false);
         };
         let wires: Vec<Option<WireType>> = operands
@@ -201,15 +201,27 @@ impl Rewriter<'_> {
         };
         let is_time = |t: &WireType| t.code == ColumnType::MYSQL_TYPE_TIME;
         if moments.iter().any(|t| is_time(t) != is_time(first)) {
-            return Ok(false);
+            return Ok(self.compare_mixed_moments(expr, later));
         }
         let classes: Vec<Class> = wires.iter().map(|w| Class::of(*w)).collect();
         let are_moments = operands.iter().zip(&classes).all(|(e, c)| {
             literal(e).is_some() || matches!(c, Class::Moment | Class::Null | Class::Int)
         });
         if !are_moments {
-            return Ok(false);
+            return Ok(self.compare_mixed_moments(expr, later));
         }
+        let is_no_moment = |e: &&mut Expr| match literal(e) {
+            Some((text, true)) => {
+                let is_date = !is_time(first) && written(text).is_some();
+                let is_double = is_time(first) && text.contains(['e', 'E']);
+                is_double || !is_date && alike(text, first.code, 0).is_none()
+            }
+            _ => false,
+        };
+        if operands.iter().any(is_no_moment) && self.compare_mixed_moments(expr, later) {
+            return Ok(true);
+        }
+        let mut operands = operands_of(expr).unwrap_or_default();
         let numbers = operands
             .iter()
             .zip(&classes)
@@ -256,7 +268,7 @@ impl Rewriter<'_> {
                     **operand = Expr::value(Value::SingleQuotedString(converted));
                 }
             } else if mixed && classes[i] == Class::Moment {
-                later.push((i, Conversion::Moment));
+                later.push((i, Conversion::Fraction(6)));
             }
         }
         Ok(true)

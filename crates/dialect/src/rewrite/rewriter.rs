@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::function::DocumentPart;
-use sqlparser::ast::{Expr, ObjectName};
+use sqlparser::ast::{Expr, ObjectName, Select};
 use tare_mysql::schema::is_system_schema;
 
 use super::assign::assigned_values::AssignedValues;
 use super::exact::plan::Plan;
+use super::union_parts::PartConversions;
 use crate::mode::Mode;
 use crate::name;
 use crate::plan::Sql;
@@ -38,8 +39,23 @@ pub(super) enum Conversion {
     Read,
     /// A text, to be compared with exact numbers.
     Text,
+    /// A number of the digits of a date or a time with a fraction, which is exact.
+    ExactDigits,
     /// A date and time with six digits behind the second.
     Moment,
+    /// A time of the current day as a date and time, with so many digits behind the second.
+    Today(u8),
+    /// A text as a date and time with six digits behind the second, the zero date if it is none; whether it is compared
+    /// with a DATE.
+    TextMoment(bool),
+    /// A date or a time in the format of a type with so many digits behind the second.
+    Fraction(u8),
+    /// A DECIMAL with so many digits behind the point.
+    Scaled(u8),
+    /// A text that compares without case.
+    IgnoreCase,
+    /// A text that compares by its bytes.
+    CompareBytes,
     /// The first day of a YEAR.
     YearStart,
     /// A text that is read as a date whose month and day may be zero.
@@ -93,6 +109,8 @@ pub struct Rewriter<'a> {
     pub(super) mode: Mode,
     pub(super) subqueries: Subqueries,
     pub(super) conversions: Conversions,
+    /// The parts of UNIONs that are visited later, and how their columns are converted.
+    pub(super) parts_of_union: HashMap<*const Select, PartConversions>,
     /// The plans of the expressions that are being visited, the innermost last.
     pub(super) exact_plans: Vec<Plan>,
     /// The values that this UPDATE has assigned.
@@ -122,6 +140,7 @@ impl<'a> Rewriter<'a> {
             mode,
             subqueries: Subqueries::default(),
             conversions: Conversions::default(),
+            parts_of_union: HashMap::new(),
             exact_plans: Vec::new(),
             assigned: AssignedValues::default(),
             assigns_numbers: Vec::new(),

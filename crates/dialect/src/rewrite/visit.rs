@@ -113,6 +113,7 @@ impl VisitorMut for Rewriter<'_> {
             _ => Scope::default(),
         };
         self.names.scopes.push(scope);
+        self.plan_parts(query);
         if let Some(order) = &mut query.order_by
             && let OrderByKind::Expressions(by) = &mut order.kind
         {
@@ -160,8 +161,9 @@ impl VisitorMut for Rewriter<'_> {
         }
     }
 
-    fn post_visit_select(&mut self, _select: &mut Select) -> ControlFlow<Error> {
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         self.names.types.forget();
+        self.convert_part(select);
         self.names.scopes.pop();
         ControlFlow::Continue(())
     }

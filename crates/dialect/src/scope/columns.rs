@@ -223,6 +223,7 @@ impl Names<'_> {
                         ..Origin::default()
                     }));
                     column.temporary = column.wire;
+                    column.own_scale = false;
                     column.stored = false;
                     column.members = None;
                 }
@@ -312,6 +313,7 @@ impl Names<'_> {
         let wire = types::of(expr, self).map(types::unmarked);
         Column {
             temporary: self.temporary_of(expr).or(wire.map(types::stored)),
+            own_scale: chooses(expr),
             def,
             ..Column::of_type(name, wire)
         }
@@ -324,6 +326,16 @@ impl Names<'_> {
         let argument = arguments(f).first().copied().filter(|_| is_extreme)?;
         let wire = self.column_of(argument)?.wire?;
         Some(types::of_aggregate(wire))
+    }
+}
+
+/// Whether an expression is IF, CASE or NULLIF, which return an argument as it is.
+fn chooses(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => chooses(inner),
+        Expr::Case { .. } => true,
+        Expr::Function(f) => matches!(name_of(f).as_str(), "if" | "nullif"),
+        _ => false,
     }
 }
 

@@ -103,6 +103,7 @@ impl Groups {
                 }
                 continue;
             }
+            column.own_scale = false;
             let Some(expr) = expr.filter(|_| self != Self::Sorted && !is_rollup) else {
                 continue;
             };

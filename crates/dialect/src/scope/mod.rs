@@ -38,6 +38,9 @@ pub struct Column {
     pub origin: Option<Arc<Origin>>,
     /// Its type as a column of a temporary table, if that is not its own type without keys.
     pub temporary: Option<WireType>,
+    /// Whether a DECIMAL has the digits behind the point of the value that IF, CASE or NULLIF chooses, not those of
+    /// its type.
+    pub own_scale: bool,
 }
 
 /// The table of a result's column, as a client gets it.
@@ -70,6 +73,7 @@ impl Column {
             def: None,
             origin: None,
             temporary: None,
+            own_scale: false,
         }
     }
 
@@ -105,6 +109,7 @@ impl Column {
     fn materialized(mut self) -> Self {
         self.wire = self.temporary_type();
         self.temporary = None;
+        self.own_scale = false;
         let stored = |origin: &Origin| Origin {
             derived: true,
             ..origin.clone()
@@ -248,6 +253,7 @@ impl<'a> Names<'a> {
                 members: None,
                 zoned: false,
                 temporary: None,
+                own_scale: false,
                 origin: Some(Arc::new(Origin {
                     schema: c.definition.schema.to_owned(),
                     table: c.definition.table.to_owned(),
@@ -278,6 +284,7 @@ impl<'a> Names<'a> {
                 let column = |(i, c): (usize, &ColumnDef)| Column {
                     zoned: zoned(c),
                     temporary: None,
+                    own_scale: false,
                     name: c.name.clone(),
                     wire: view_types
                         .as_ref()

@@ -206,6 +206,12 @@ fn group_concat(call: SqlCall) -> ExprResult {
     } else {
         node::nested(without_case(value))
     };
+    if order.is_empty() {
+        // MySQL finds distinct values in a tree, which has them in their order.
+        order.push(FunctionArgumentClause::OrderBy(vec![node::order_by(
+            value.clone(),
+        )]));
+    }
     let comma = || node::text(",");
     if separator == comma() {
         return Ok(distinct("group_concat", value, order));

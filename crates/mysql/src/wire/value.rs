@@ -71,7 +71,7 @@ pub fn put_text(out: &mut Vec<u8>, value: Value<'_>, wire: &WireType) {
 fn put_decimal(out: &mut Vec<u8>, text: &[u8], wire: &WireType) {
     let point = text.iter().position(|c| *c == b'.');
     let digits = point.map_or(0, |at| text.len() - at - 1);
-    if digits == usize::from(wire.decimals) {
+    if digits == usize::from(wire.decimals) || wire.decimals >= NOT_FIXED {
         return put_lenenc_str(out, text);
     }
     match std::str::from_utf8(text).ok().and_then(Decimal::parse) {

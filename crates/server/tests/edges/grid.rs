@@ -140,6 +140,16 @@ pub const PAIRS: &[&str] = &[
 /// How many of them, from the first on, have columns as operands, too.
 pub const PAIRS_WITH_COLUMNS: usize = 18;
 
+/// Queries of two columns of the table with all types.
+pub const COLUMN_PAIRS: &[&str] = &[
+    "SELECT {} < {} FROM e ORDER BY id",
+    "SELECT {} = {} FROM e ORDER BY id",
+    "SELECT COALESCE({}, {}) FROM e ORDER BY id",
+    "SELECT IF(id = 1, {}, {}) FROM e ORDER BY id",
+    "SELECT NULLIF({}, {}) FROM e ORDER BY id",
+    "SELECT {} FROM e UNION SELECT {} FROM e ORDER BY 1",
+];
+
 /// Expressions of one value. Each function has one for each of its arguments.
 pub fn expressions() -> impl Iterator<Item = &'static str> {
     include_str!("expressions.txt").lines()

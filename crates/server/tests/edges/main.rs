@@ -23,7 +23,10 @@ use std::path::{Path, PathBuf};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
 
-use grid::{COLUMNS, OPERANDS, PAIRS, PAIRS_WITH_COLUMNS, STORED, VALUES, constants, expressions};
+use grid::{
+    COLUMN_PAIRS, COLUMNS, OPERANDS, PAIRS, PAIRS_WITH_COLUMNS, STORED, VALUES, constants,
+    expressions,
+};
 
 /// A row of the grid: the statements of an expression or a column type, and what each of them needs before it.
 struct Row {
@@ -153,6 +156,16 @@ fn rows() -> Vec<Row> {
             row(
                 format!("column pair {}", with(template, kind)),
                 OPERANDS.iter().step_by(2).map(right).collect(),
+            );
+        }
+    }
+    for template in COLUMN_PAIRS {
+        for (n, (kind, ..)) in COLUMNS.iter().enumerate() {
+            let left = with(template, &column(n));
+            let right = |(m, c): (usize, &(&str, _, _))| Cell::query(c.0, with(&left, &column(m)));
+            row(
+                format!("columns {}", with(template, kind)),
+                COLUMNS.iter().enumerate().map(right).collect(),
             );
         }
     }

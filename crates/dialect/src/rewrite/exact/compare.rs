@@ -2,9 +2,11 @@
 
 use sqlparser::ast::{Expr, Value};
 use tare_mysql::decimal::Decimal;
+use tare_mysql::wire::column::WireType;
 
 use super::{Class, as_number};
 use crate::node;
+use crate::rewrite::argument::number_literally;
 use crate::rewrite::operands::operands;
 use crate::rewrite::rewriter::{Conversion, Rewriter};
 
@@ -15,6 +17,17 @@ fn as_text(expr: &Expr) -> Option<&str> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+impl Class {
+    /// The class of an operand of arithmetic: a date or a time is the number of its digits.
+    pub(super) fn of_number(t: Option<WireType>) -> Self {
+        match (Self::of(t), t) {
+            (Self::Moment, Some(t)) if t.decimals > 0 => Self::Decimal,
+            (Self::Moment, _) => Self::Int,
+            (class, _) => class,
+        }
     }
 }
 
@@ -36,6 +49,9 @@ impl Rewriter<'_> {
             return false;
         }
         for (operand, class) in operands.iter_mut().zip(&mut classes) {
+            if *class == Class::Text && number_literally(operand) {
+                *class = self.class(operand);
+            }
             // A literal text has the same digits as a number.
             if *class == Class::Text
                 && let Some(text) = as_text(operand)

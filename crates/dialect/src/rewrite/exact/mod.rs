@@ -197,7 +197,7 @@ impl Rewriter<'_> {
             types::of(left, &mut self.names),
             types::of(right, &mut self.names),
         );
-        let classes = (Class::of(of.0), Class::of(of.1));
+        let classes = (Class::of_number(of.0), Class::of_number(of.1));
         if let Some(plan) = of_doubles(op, classes) {
             return plan;
         }

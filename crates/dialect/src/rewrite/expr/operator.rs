@@ -29,7 +29,7 @@ impl Rewriter<'_> {
                 vec![of("tare_json_extract", left, right)],
             ),
             BinaryOperator::Regexp => of("tare_regexp", left, right),
-            BinaryOperator::Spaceship => nested(node::is(left, right)),
+            BinaryOperator::Spaceship => nested(node::is(left, number_of_truth(right))),
             BinaryOperator::Custom(op) if op == SOUNDS_LIKE => {
                 let code = |e| call("soundex", vec![e]);
                 nested(binary(code(left), BinaryOperator::Eq, code(right)))
@@ -80,6 +80,18 @@ impl Rewriter<'_> {
     /// Whether a division by zero is an error, as an argument.
     fn zero(&self) -> Expr {
         node::number(self.refuses_zero().into())
+    }
+}
+
+/// TRUE and FALSE as numbers: `x IS TRUE` is another operator.
+fn number_of_truth(expr: Expr) -> Expr {
+    match expr {
+        Expr::Nested(inner) => nested(number_of_truth(*inner)),
+        Expr::Value(v) => match v.value {
+            Value::Boolean(yes) => node::number(yes.into()),
+            value => Expr::value(value),
+        },
+        other => other,
     }
 }
 

@@ -12,6 +12,7 @@ impl Rewriter<'_> {
             let column = |column: Column| ResultColumn {
                 wire: column.wire,
                 origin: column.origin,
+                own_scale: column.own_scale,
             };
             columns.map(column).collect()
         };

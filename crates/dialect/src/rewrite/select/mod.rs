@@ -136,6 +136,10 @@ impl Rewriter<'_> {
             }
         }
         self.having(select);
+        let conditions = [&mut select.selection, &mut select.having];
+        for condition in conditions.into_iter().flatten() {
+            self.condition(condition, true);
+        }
         self.group_without_case(select);
         Ok(())
     }
