@@ -84,13 +84,24 @@ impl Request {
         }
     }
 
+    /// Appends a whole argument.
+    #[inline]
+    pub fn push(&mut self, argument: &[u8]) {
+        self.count += 1;
+        if self.count <= MAX_ARGUMENTS {
+            let stored = &argument[..argument.len().min(MAX_ARGUMENT_BYTES)];
+            self.bytes.extend_from_slice(stored);
+            let is_cut = stored.len() < argument.len();
+            self.ends.push((self.bytes.len() as u32, is_cut));
+        }
+    }
+
     /// A request of these arguments.
     #[cfg(test)]
     pub fn of(arguments: &[&str]) -> Self {
         let mut request = Self::default();
         for argument in arguments {
-            request.begin_argument();
-            request.append(argument.as_bytes());
+            request.push(argument.as_bytes());
         }
         request
     }

@@ -241,6 +241,16 @@ fn effect(name: &str) -> Effect {
 }
 
 impl Command {
+    /// Whether [`find`] returns it for this request, as far as the first word says so. False: it may all the same.
+    #[inline]
+    pub fn is_named_in(&self, request: &Request) -> bool {
+        !self.is_container
+            && self.words == 1
+            && request
+                .argument(0)
+                .eq_ignore_ascii_case(self.name.as_bytes())
+    }
+
     /// Whether clients send it before the commands for which they have connected.
     pub fn begins_session(&self) -> bool {
         matches!(self.effect, Effect::Auth | Effect::Hello | Effect::Select)

@@ -21,6 +21,10 @@ use crate::request::Request;
 use crate::session::{MAX_PENDING, MAX_STORED_BYTES, Protocol, Session, fail, shrink};
 use crate::turn;
 
+mod only;
+
+use only::OnlyCommand;
+
 /// A command that was read and has had no reply.
 struct Pending {
     command: &'static Command,
@@ -57,9 +61,13 @@ pub struct Commands {
     is_subscribed: bool,
     /// The statement of the first pending command.
     running: Option<Statement>,
+    /// The running command, if it was read alone and is not in `pending`.
+    only: Option<OnlyCommand>,
     pending: VecDeque<Pending>,
     /// Commands of the transaction that MULTI has begun.
     queued: Option<Vec<Pending>>,
+    /// The command that arrived last.
+    latest: Option<&'static Command>,
     /// Bytes of memory that the arguments of pending and queued commands take.
     stored: usize,
     /// Requests whose memory serves others.
@@ -91,8 +99,10 @@ impl Commands {
             is_lost: false,
             is_subscribed: false,
             running: None,
+            only: None,
             pending: VecDeque::new(),
             queued: None,
+            latest: None,
             stored: 0,
             spare: Vec::new(),
             session,
@@ -123,6 +133,7 @@ impl Protocol for Commands {
     fn may_miss(&self) -> bool {
         self.is_lost
             || self.has_begun
+                && self.only.is_none()
                 && self.pending.is_empty()
                 && self.queued.is_none()
                 && self.mode == Replies::On
@@ -141,8 +152,11 @@ impl Protocol for Commands {
         if is_executed {
             thread::serve_session();
         }
-        let pending = &self.pending;
-        (self.progress).read(|| is_executed && pending.is_empty());
+        let (only, pending) = (&self.only, &self.pending);
+        (self.progress).read(|| is_executed && only.is_none() && pending.is_empty());
+        if self.begin_only(bytes) {
+            return;
+        }
         let mut parser = mem::take(&mut self.requests);
         match parser.read(bytes, |request| self.begin(request)) {
             Ok(()) if !self.is_lost => self.requests = parser,
@@ -155,6 +169,9 @@ impl Protocol for Commands {
             return;
         }
         self.begin_write();
+        if self.end_only(bytes) {
+            return;
+        }
         let mut parser = mem::take(&mut self.replies);
         match parser.read(bytes, |reply| self.end(reply)) {
             Ok(()) => self.replies = parser,
@@ -163,6 +180,7 @@ impl Protocol for Commands {
     }
 
     fn lose_track(&mut self) {
+        self.list_only();
         self.is_lost = true;
         while let Some(pending) = self.pending.pop_front() {
             self.finish(pending, None);
@@ -179,22 +197,27 @@ impl Commands {
     /// The reply to the running statement is written.
     #[inline]
     fn begin_write(&mut self) {
-        let (pending, running) = (&self.pending, &self.running);
+        let (only, pending) = (&self.only, &self.pending);
+        let running = &self.running;
         self.progress.write(|| {
-            running.is_some() && pending.front().is_some_and(|first| first.executed != 0)
+            let executed = match only {
+                Some(only) => Some(only.executed),
+                None => pending.front().map(|first| first.executed),
+            };
+            running.is_some() && executed.is_some_and(|executed| executed != 0)
         });
     }
 
     /// A command has arrived.
     fn begin(&mut self, request: &mut Request) {
-        let Some(command) = commands::find(request).filter(|_| !self.is_lost) else {
+        let Some(command) = self.find(request).filter(|_| !self.is_lost) else {
             return;
         };
         let queued = self.queued.as_ref().map_or(0, Vec::len);
         if self.pending.len() + queued == MAX_PENDING {
             return self.lose_track();
         }
-        self.has_begun |= !command.begins_session();
+        self.has_begun = self.has_begun || !command.begins_session();
         let is_silent = self.follow_mode(command, request);
         if command.effect == Effect::Stream {
             self.mode = Replies::Stream;
@@ -221,6 +244,18 @@ impl Commands {
             self.session.set_state(State::Query);
             self.run_first();
         }
+    }
+
+    /// The command of a request. Most clients send the same ones.
+    #[inline]
+    fn find(&mut self, request: &Request) -> Option<&'static Command> {
+        if let Some(latest) = self.latest
+            && latest.is_named_in(request)
+        {
+            return self.latest;
+        }
+        self.latest = commands::find(request);
+        self.latest
     }
 
     /// Changes which commands have replies, as this one does. Returns whether it ends without a reply.
@@ -421,21 +456,14 @@ impl Commands {
 impl Pending {
     /// Starts its statement. `has_waited`: it began when it arrived, otherwise now.
     fn start(&self, has_waited: bool, session: &mut Session) -> Statement {
-        let (command, request) = (self.command, &self.request);
-        let statement = match has_waited {
-            true => statement::start_since(command.class, self.since),
-            false => statement::start(command.class),
-        };
-        if has_waited && self.executed != 0 {
-            stages::enter_execution(self.since, self.executed);
+        let Self {
+            command, request, ..
+        } = self;
+        if has_waited {
+            return start_since(command, request, (self.since, self.executed), session);
         }
-        if request.count() != 0 {
-            session.describe(
-                &statement,
-                |text| text::write_text(command, request, text),
-                |shape| text::write_shape(command, request, shape),
-            );
-        }
+        let statement = statement::start(command.class);
+        describe(&statement, command, request, session);
         statement
     }
 
@@ -450,119 +478,33 @@ impl Pending {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::Random;
-    use crate::session::Address;
-
-    fn commands() -> Commands {
-        commands::create("test");
-        Commands::new(Session::new(&Address::Unix, false), -1)
+/// Starts the statement of a command that arrived at `since` and whose execution began at `executed`, 0 = its stages
+/// are not recorded.
+#[inline]
+fn start_since(
+    command: &Command,
+    request: &Request,
+    (since, executed): (u64, u64),
+    session: &mut Session,
+) -> Statement {
+    let statement = statement::start_since(command.class, since);
+    if executed != 0 {
+        stages::enter_execution(since, executed);
     }
+    describe(&statement, command, request, session);
+    statement
+}
 
-    #[test]
-    fn a_client_that_reads_no_reply_takes_bounded_memory() {
-        let mut commands = commands();
-        let argument = format!("$128\r\n{}\r\n", "x".repeat(128));
-        let long = format!("*64\r\n{}", argument.repeat(64));
-        for _ in 0..1000 {
-            commands.receive(long.as_bytes());
-        }
-        assert!(commands.stored <= MAX_STORED_BYTES && commands.stored > MAX_STORED_BYTES / 2);
-        assert_eq!(commands.pending.len(), 1000);
-        // Replies give the memory back.
-        commands.send("-ERR no\r\n".repeat(1000).as_bytes());
-        assert_eq!((commands.stored, commands.pending.len()), (0, 0));
-        commands.receive("PING\r\n".repeat(MAX_PENDING).as_bytes());
-        assert_eq!(commands.pending.len(), MAX_PENDING);
-        commands.receive("PING\r\n".repeat(1000).as_bytes());
-        assert!(commands.is_lost && commands.pending.capacity() == 0);
-        assert_eq!(commands.stored, 0);
-    }
-
-    #[test]
-    fn any_requests_and_replies_leave_bounded_memory() {
-        let requests: &[&[u8]] = &[
-            b"GET k\r\n",
-            b"MULTI\r\n",
-            b"EXEC\r\n",
-            b"DISCARD\r\n",
-            b"RESET\r\n",
-            b"SUBSCRIBE c\r\n",
-            b"CLIENT REPLY OFF\r\n",
-            b"CLIENT REPLY SKIP\r\n",
-            b"CLIENT REPLY ON\r\n",
-            b"CLIENT SETNAME n\r\n",
-            b"HELLO 3 AUTH a b SETNAME\r\n",
-            b"AUTH\r\n",
-            b"SELECT\r\n",
-            b"MONITOR\r\n",
-            b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n",
-            b"\0\xff",
-        ];
-        let replies: &[&[u8]] = &[
-            b"+OK\r\n",
-            b"+QUEUED\r\n",
-            b"-ERR no\r\n",
-            b"*1\r\n-ERR no\r\n",
-            b"*2\r\n+OK\r\n-ERR no\r\n",
-            b"*-1\r\n",
-            b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n",
-            b">2\r\n+invalidate\r\n*0\r\n",
-            b"\0\xff",
-        ];
-        for seed in 0..3000 {
-            let (mut random, mut commands) = (Random::new(seed), commands());
-            commands.open();
-            for _ in 0..12 {
-                match random.below(2) {
-                    0 => commands.receive(&random.bytes(requests, 3)),
-                    _ => commands.send(&random.bytes(replies, 4)),
-                }
-                let queued = commands.queued.iter().flatten();
-                let stored = commands.pending.iter().chain(queued);
-                let stored: usize = stored.map(|pending| pending.request.size()).sum();
-                assert_eq!(commands.stored, stored, "{seed}");
-            }
-            commands.lose_track();
-            assert!(
-                commands.pending.is_empty() && commands.queued.is_none() && commands.stored == 0
-            );
-        }
-    }
-
-    #[test]
-    fn errors_of_a_transaction_belong_to_their_commands() {
-        let mut commands = commands();
-        commands.receive(b"MULTI\r\n");
-        commands.send(b"+OK\r\n");
-        commands.receive(&b"INCR k\r\n".repeat(MAX_PENDING - 1));
-        commands.send(&b"+QUEUED\r\n".repeat(MAX_PENDING - 1));
-        assert_eq!(
-            commands.queued.as_ref().map(Vec::len),
-            Some(MAX_PENDING - 1)
+#[inline]
+fn describe(statement: &Statement, command: &Command, request: &Request, session: &mut Session) {
+    if request.count() != 0 {
+        session.describe(
+            statement,
+            |text| text::write_text(command, request, text),
+            |shape| text::write_shape(command, request, shape),
         );
-        commands.receive(b"EXEC\r\n");
-        // In linear time.
-        let mut reply = format!("*{}\r\n", MAX_PENDING - 1);
-        reply.push_str(&"-ERR no\r\n".repeat(MAX_PENDING - 1));
-        commands.send(reply.as_bytes());
-        assert!(commands.pending.is_empty() && commands.queued.is_none());
-    }
-
-    #[test]
-    fn a_transaction_without_an_end_takes_bounded_memory() {
-        let mut commands = commands();
-        commands.receive(b"MULTI\r\n");
-        commands.send(b"+OK\r\n");
-        for _ in 0..MAX_PENDING {
-            assert!(!commands.is_lost);
-            commands.receive(b"GET user:17\r\n");
-            commands.send(b"+QUEUED\r\n");
-        }
-        commands.receive(b"GET user:17\r\n");
-        assert!(commands.is_lost && commands.queued.is_none());
-        assert_eq!(commands.stored, 0);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use super::requests::read_length;
 use crate::parts::{append_cut, take};
 
 /// Bytes of a line that are stored: an error's text.
@@ -90,7 +91,41 @@ pub struct Parser {
 /// The deepest nesting that is read.
 const MAX_DEPTH: usize = 128;
 
+/// Moves behind the reply with which a part begins, if all of it is there and it is one string or number, of which
+/// nothing is stored. False: it is not.
+#[inline(always)]
+fn skip_simple(part: &mut &[u8]) -> bool {
+    let mut rest = *part;
+    let end = match rest.first() {
+        Some(b'$') => {
+            let length = read_length(&mut rest, b'$');
+            length.and_then(|length| rest.get(length + 2..))
+        }
+        Some(b':') => {
+            let digits = rest.iter().skip(1).position(|byte| !byte.is_ascii_digit());
+            let line_end = digits.and_then(|digits| rest.get(digits + 1..));
+            line_end.and_then(|behind| behind.strip_prefix(b"\r\n"))
+        }
+        _ => None,
+    };
+    if let Some(end) = end {
+        *part = end;
+    }
+    end.is_some()
+}
+
+/// Whether these bytes are one reply that says that its command has succeeded, and nothing else.
+#[inline]
+pub fn is_success(mut bytes: &[u8]) -> bool {
+    bytes == b"+OK\r\n" || bytes == b"$-1\r\n" || skip_simple(&mut bytes) && bytes.is_empty()
+}
+
 impl Parser {
+    /// Whether the next byte begins a reply.
+    pub fn is_at_start(&self) -> bool {
+        self.state == State::Start && self.open.is_empty()
+    }
+
     /// Reads the next bytes, and calls `done` with each reply that they complete.
     pub fn read(
         &mut self,
@@ -99,6 +134,11 @@ impl Parser {
     ) -> Result<(), NotReplies> {
         while let Some(&byte) = part.first() {
             match self.state {
+                State::Start if self.open.is_empty() && skip_simple(&mut part) => {
+                    self.reply.kind = byte;
+                    done(&self.reply);
+                    self.reply.clear();
+                }
                 State::Start => {
                     if !b"+-:_#,($!=*~%>|".contains(&byte) {
                         return Err(NotReplies);
@@ -163,7 +203,10 @@ impl Parser {
             }
             _ => {
                 if self.open.is_empty() {
-                    self.reply.line.push_str(&String::from_utf8_lossy(&line));
+                    // Numbers and the like are not stored.
+                    if kind == b'+' {
+                        self.reply.line.push_str(&String::from_utf8_lossy(&line));
+                    }
                 } else if self.is_first_element() {
                     let word = &line[..line.len().min(MAX_WORD_BYTES)];
                     self.reply.word.extend_from_slice(word);

@@ -1,5 +1,7 @@
 //! Reads requests: arrays of bulk strings, or lines.
 
+use std::mem;
+
 use crate::parts;
 use crate::request::Request;
 
@@ -35,6 +37,36 @@ pub fn is_start(bytes: &[u8]) -> bool {
     bytes.first() == Some(&b'*') && parser.read(bytes, |_| count += 1).is_ok() && count != 0
 }
 
+/// Digits of a length that is read at once.
+const MAX_DIGITS: usize = 9;
+
+/// Reads a length behind this mark, with its line end. `None`: it is none, or is not written so, or goes on.
+#[inline(always)]
+pub fn read_length(bytes: &mut &[u8], mark: u8) -> Option<usize> {
+    let (first, rest) = bytes.split_first()?;
+    if *first != mark {
+        return None;
+    }
+    if let [digit @ b'0'..=b'9', b'\r', b'\n', behind @ ..] = rest {
+        *bytes = behind;
+        return Some(usize::from(digit - b'0'));
+    }
+    let mut length = 0;
+    for (digits, byte) in rest.iter().take(MAX_DIGITS + 1).enumerate() {
+        match byte {
+            b'0'..=b'9' if digits < MAX_DIGITS => {
+                length = 10 * length + usize::from(byte - b'0');
+            }
+            b'\r' if digits != 0 && rest.get(digits + 1) == Some(&b'\n') => {
+                *bytes = &rest[digits + 2..];
+                return Some(length);
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
 /// Reads requests from parts of any size.
 #[derive(Debug, Default)]
 pub struct Parser {
@@ -65,7 +97,13 @@ impl Parser {
                     };
                     continue;
                 }
-                State::Start if byte == b'*' => self.begin_number(State::Count),
+                State::Start if byte == b'*' => {
+                    if self.read_complete(&mut part) {
+                        self.end_request(&mut done);
+                        continue;
+                    }
+                    self.begin_number(State::Count);
+                }
                 State::Start => {
                     self.begin_number(State::Line(false));
                     continue;
@@ -89,6 +127,56 @@ impl Parser {
     /// Whether the next byte begins a request.
     pub fn is_at_start(&self) -> bool {
         self.state == State::Start
+    }
+
+    /// Reads the request that these bytes are, if they are all of one and nothing else, and returns it. The next
+    /// one needs its memory ([`give_back`](Self::give_back)). `None`: nothing was read.
+    #[inline]
+    pub fn take_single(&mut self, mut bytes: &[u8]) -> Option<Request> {
+        if self.state != State::Start || !self.read_complete(&mut bytes) {
+            return None;
+        }
+        let request = mem::take(&mut self.request);
+        if bytes.is_empty() {
+            return Some(request);
+        }
+        self.give_back(request);
+        None
+    }
+
+    /// The request that is read next gets this one's memory.
+    #[inline]
+    pub fn give_back(&mut self, request: Request) {
+        self.request = request;
+        self.request.clear();
+    }
+
+    /// Reads the request with which a part begins, if all of it is there and it is an array of bulk strings, and
+    /// moves behind it. False: nothing was read.
+    #[inline]
+    fn read_complete(&mut self, part: &mut &[u8]) -> bool {
+        let mut rest = *part;
+        let mut read = || {
+            let count = read_length(&mut rest, b'*').filter(|count| *count != 0)?;
+            for _ in 0..count {
+                let length = read_length(&mut rest, b'$')?;
+                // With its line end.
+                let (argument, behind) = rest.split_at_checked(length + 2)?;
+                self.request.push(&argument[..length]);
+                rest = behind;
+            }
+            Some(())
+        };
+        match read() {
+            Some(()) => {
+                *part = rest;
+                true
+            }
+            None => {
+                self.request.clear();
+                false
+            }
+        }
     }
 
     fn begin_number(&mut self, state: State) {
