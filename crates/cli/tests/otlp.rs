@@ -14,7 +14,7 @@ use std::thread;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use receiver::receive;
+use receiver::{receive, receive_in_turn};
 use serde_json::{Value, json};
 use support::server::Server;
 use support::{Directory, Process, query_history, wait_for};
@@ -217,6 +217,52 @@ fn a_collector_that_is_down_or_refuses_loses_spans_and_no_samples() {
         assert_eq!(messages.matches("spans are lost").count(), 1, "{messages}");
         assert!(messages.contains(" spans were lost"), "{messages}");
     }
+}
+
+#[test]
+fn spans_are_sent_again_to_a_collector_that_was_overloaded_or_away() {
+    let statuses = &[
+        "",
+        "429 Too Many Requests\r\nRetry-After: 0",
+        "502 Bad Gateway\r\nRetry-After: 0",
+        "503 Service Unavailable\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT",
+        "504 Gateway Timeout\r\nRetry-After: 0",
+        "200 OK",
+    ];
+    let (url, requests) = receive_in_turn(statuses);
+    let (directory, server) = (Directory::new("otlp"), server());
+    let mut command = record(&directory, &server, &url);
+    let mut bodies = Vec::new();
+    let messages = record_traced(&directory, &server, &mut command, &mut || {
+        bodies.extend(requests.try_iter().map(|request| request.body));
+        bodies.len() >= 5
+    });
+    // The same spans each time, until they are taken.
+    assert!(bodies[1..5].iter().all(|body| *body == bodies[0]));
+    let expected = format!("spans wait: {url}/v1/traces: ");
+    assert_eq!(messages.matches(&expected).count(), 1, "{messages}");
+    assert!(!messages.contains("lost"), "{messages}");
+}
+
+#[test]
+fn what_would_fail_again_is_not_sent_again() {
+    let (url, requests) = receive_in_turn(&["400 Bad Request\r\nRetry-After: 0", "200 OK"]);
+    let (directory, server) = (Directory::new("otlp"), server());
+    let mut command = record(&directory, &server, &url);
+    let mut bodies = Vec::new();
+    let messages = record_traced(&directory, &server, &mut command, &mut || {
+        bodies.extend(requests.try_iter().map(|request| request.body));
+        bodies.len() >= 2
+    });
+    assert_ne!(bodies[0], bodies[1]);
+    let spans = &bodies[0]["resourceSpans"][0]["scopeSpans"][0]["spans"];
+    let lost = spans.as_array().expect("spans").len();
+    let expected = format!("spans are lost: {url}/v1/traces: http status: 400");
+    assert_eq!(messages.matches(&expected).count(), 1, "{messages}");
+    assert!(
+        messages.contains(&format!("{lost} spans were lost")),
+        "{messages}"
+    );
 }
 
 #[test]

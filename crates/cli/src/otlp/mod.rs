@@ -4,9 +4,11 @@
 //! recorder -> spans.rs (statements by their samples) -> queue -> sender.rs (a thread) -> collector
 //!                                      encoding.rs (OTLP in JSON) /
 //!                                   settings.rs (address, headers) /
+//!                             retry.rs (when a request is sent again) /
 //! ```
 
 mod encoding;
+mod retry;
 mod sender;
 mod settings;
 mod spans;

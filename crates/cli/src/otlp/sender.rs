@@ -1,17 +1,19 @@
-//! Sends spans from a thread of its own. What the collector does not take in time is dropped and counted.
+//! Sends spans from a thread of its own, and again if the collector is overloaded or away. What it does not take in time
+//! is dropped and counted.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 use ureq::Agent;
 use ureq::tls::{RootCerts, TlsConfig};
 
 use super::encoding;
+use super::retry::{self, Backoff, SendError};
 use super::settings::Settings;
 use super::spans::Span;
 
@@ -35,6 +37,8 @@ struct Losses {
     /// The first reason, until it is reported.
     problem: Mutex<Option<String>>,
     has_problem: AtomicBool,
+    /// Whether it was reported that spans wait.
+    has_waited: AtomicBool,
 }
 
 impl Losses {
@@ -46,6 +50,15 @@ impl Losses {
             *problem = Some(why());
         }
     }
+
+    /// Reports once that spans are sent again later.
+    fn add_wait(&self, why: impl FnOnce() -> String) {
+        if !self.has_waited.swap(true, Ordering::Relaxed)
+            && let Ok(mut problem) = self.problem.lock()
+        {
+            problem.get_or_insert_with(why);
+        }
+    }
 }
 
 /// The queue to the thread that sends.
@@ -54,6 +67,8 @@ pub struct Sender {
     losses: Arc<Losses>,
     ended: Receiver<()>,
     waiting: Arc<AtomicU64>,
+    /// Dropped at the end, so that the thread waits for no collector any longer.
+    stop: mpsc::Sender<()>,
 }
 
 impl Sender {
@@ -61,11 +76,20 @@ impl Sender {
     pub fn start(settings: Settings, resource: Value) -> Self {
         let (queue, spans) = mpsc::sync_channel(MAX_QUEUE);
         let (end, ended) = mpsc::channel::<()>();
+        let (stop, stopped) = mpsc::channel::<()>();
         let losses = Arc::new(Losses::default());
         let waiting = Arc::new(AtomicU64::new(0));
         let (shared, count) = (Arc::clone(&losses), Arc::clone(&waiting));
         let run = move || {
-            send_batches(&settings, &resource, &spans, &shared, &count);
+            let mut client = Client {
+                agent: agent(&settings),
+                settings,
+                losses: shared,
+                stopped,
+                backoff: Backoff::default(),
+                due: Instant::now(),
+            };
+            client.send_batches(&resource, &spans, &count);
             let _ = end.send(());
         };
         if let Err(error) = thread::Builder::new().name("otlp".to_owned()).spawn(run) {
@@ -76,6 +100,7 @@ impl Sender {
             losses,
             ended,
             waiting,
+            stop,
         }
     }
 
@@ -98,46 +123,94 @@ impl Sender {
     pub fn finish(self) -> Option<String> {
         let problem = self.take_problem();
         drop(self.queue);
+        drop(self.stop);
         let unsent = match self.ended.recv_timeout(FINISH_TIMEOUT) {
             Err(RecvTimeoutError::Timeout) => self.waiting.load(Ordering::Relaxed),
             _ => 0,
         };
         let lost = self.losses.spans.load(Ordering::Relaxed) + unsent;
-        let problem = problem.or_else(|| self.losses.problem.lock().ok()?.take());
+        // A loss says more than a wait before.
+        let last = self.losses.problem.lock().ok();
+        let problem = last.and_then(|mut last| last.take()).or(problem);
         let why = problem.map(|why| format!("{why}; ")).unwrap_or_default();
         (lost > 0).then(|| format!("{why}{lost} spans were lost"))
     }
 }
 
-/// Sends spans until the queue is closed.
-fn send_batches(
-    settings: &Settings,
-    resource: &Value,
-    spans: &Receiver<Span>,
-    losses: &Losses,
-    waiting: &AtomicU64,
-) {
-    let agent = agent(settings);
-    while let Ok(first) = spans.recv() {
-        let mut batch = vec![first];
-        let end = Instant::now() + BATCH_INTERVAL;
-        while batch.len() < MAX_BATCH
-            && let Some(left) = end.checked_duration_since(Instant::now())
-            && let Ok(span) = spans.recv_timeout(left)
-        {
-            batch.push(span);
+/// What the thread has.
+struct Client {
+    agent: Agent,
+    settings: Settings,
+    losses: Arc<Losses>,
+    /// Is disconnected at the end.
+    stopped: Receiver<()>,
+    backoff: Backoff,
+    /// No request is sent before.
+    due: Instant,
+}
+
+impl Client {
+    /// Sends spans until the queue is closed.
+    fn send_batches(&mut self, resource: &Value, spans: &Receiver<Span>, waiting: &AtomicU64) {
+        while let Ok(first) = spans.recv() {
+            let mut batch = vec![first];
+            let end = Instant::now() + BATCH_INTERVAL;
+            while batch.len() < MAX_BATCH
+                && let Some(left) = end.checked_duration_since(Instant::now())
+                && let Ok(span) = spans.recv_timeout(left)
+            {
+                batch.push(span);
+            }
+            let body = encoding::request(resource, &batch).to_string();
+            let endpoint = &self.settings.endpoint.to_string();
+            match self.send_until_taken(&body) {
+                Ok(None) => {}
+                Ok(Some((rejected, why))) => self.losses.add(rejected.min(batch.len()), || {
+                    format!("spans are lost: {endpoint} rejects some: {why}")
+                }),
+                Err(why) => {
+                    (self.losses).add(batch.len(), || format!("spans are lost: {endpoint}: {why}"))
+                }
+            }
+            waiting.fetch_sub(batch.len() as u64, Ordering::Relaxed);
         }
-        let body = encoding::request(resource, &batch).to_string();
-        match send(&agent, settings, body) {
-            Ok(None) => {}
-            Ok(Some((rejected, why))) => losses.add(rejected.min(batch.len()), || {
-                format!("spans are lost: {} rejects some: {why}", settings.endpoint)
-            }),
-            Err(why) => losses.add(batch.len(), || {
-                format!("spans are lost: {}: {why}", settings.endpoint)
-            }),
+    }
+
+    /// Sends a request, and again after transient failures. Returns how many of its spans the collector rejects, and
+    /// why, if it says so. The error says why the spans are given up.
+    fn send_until_taken(&mut self, body: &str) -> Result<Option<(usize, String)>, String> {
+        let mut is_stopped = self.wait();
+        let first = Instant::now();
+        loop {
+            let (why, retry_after) = match send(&self.agent, &self.settings, body) {
+                Ok(rejected) => {
+                    self.backoff.reset();
+                    return Ok(rejected);
+                }
+                Err(SendError::Permanent(why)) => {
+                    self.backoff.reset();
+                    return Err(why);
+                }
+                Err(SendError::Transient(why, retry_after)) => (why, retry_after),
+            };
+            let pause = self.backoff.pause(retry_after);
+            self.due = Instant::now() + pause;
+            if is_stopped || !retry::is_in_time(first.elapsed(), pause) {
+                return Err(why);
+            }
+            let endpoint = &self.settings.endpoint;
+            self.losses.add_wait(|| {
+                format!("spans wait: {endpoint}: {why}. They are sent again for a minute")
+            });
+            is_stopped = self.wait();
         }
-        waiting.fetch_sub(batch.len() as u64, Ordering::Relaxed);
+    }
+
+    /// Waits until the next request may be sent, or the end, which it returns.
+    fn wait(&self) -> bool {
+        let left = self.due.saturating_duration_since(Instant::now());
+        let waited = self.stopped.recv_timeout(left);
+        matches!(waited, Err(RecvTimeoutError::Disconnected))
     }
 }
 
@@ -145,8 +218,8 @@ fn send_batches(
 fn send(
     agent: &Agent,
     settings: &Settings,
-    body: String,
-) -> Result<Option<(usize, String)>, String> {
+    body: &str,
+) -> Result<Option<(usize, String)>, SendError> {
     let mut request = agent
         .post(settings.endpoint.url())
         .content_type("application/json");
@@ -155,13 +228,20 @@ fn send(
     }
     let answer = match settings.is_compressed {
         true => {
-            let compressed = compress(body.as_bytes()).map_err(|why| why.to_string())?;
+            let compressed = compress(body.as_bytes());
+            let compressed = compressed.map_err(|why| SendError::Permanent(why.to_string()))?;
             let request = request.header("content-encoding", "gzip");
             request.send(&compressed[..])
         }
-        false => request.send(&body),
+        false => request.send(body),
     };
-    let mut answer = answer.map_err(|why| why.to_string())?;
+    let mut answer = answer.map_err(|why| retry::transport_error(&why))?;
+    if !answer.status().is_success() {
+        let retry_after = answer.headers().get("retry-after");
+        let retry_after = retry_after.and_then(|value| value.to_str().ok());
+        let status = answer.status().as_u16();
+        return Err(retry::status_error(status, retry_after, SystemTime::now()));
+    }
     let answer = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES);
     // Without a body that can be read, the collector has accepted all.
     let answer = answer.read_to_string().unwrap_or_default();
@@ -206,6 +286,8 @@ fn agent(settings: &Settings) -> Agent {
         .max_idle_connections(0)
         .max_redirects(0)
         .max_redirects_will_error(true)
+        // Their headers say when a request is sent again.
+        .http_status_as_error(false)
         .build();
     config.new_agent()
 }

@@ -39,6 +39,26 @@ pub fn receive(status: &'static str, answer: &'static str) -> (String, Receiver<
     (url, requests)
 }
 
+/// A receiver that answers requests with these statuses, with headers if any, and all others with the last one. An empty
+/// status is a broken connection.
+pub fn receive_in_turn(statuses: &'static [&'static str]) -> (String, Receiver<Request>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    let (send, requests) = mpsc::channel();
+    thread::spawn(move || {
+        let last = std::iter::repeat(statuses.last().expect("one"));
+        for (stream, status) in listener.incoming().zip(statuses.iter().chain(last)) {
+            let stream = stream.expect("a connection");
+            if status.is_empty() {
+                continue;
+            }
+            let request = serve(stream, status, "{}");
+            let _ = send.send(request.expect("a request"));
+        }
+    });
+    (url, requests)
+}
+
 /// Reads a request and answers it. `None` if the client has gone.
 pub fn serve(stream: impl Read + Write, status: &str, answer: &str) -> Option<Request> {
     let mut reader = BufReader::new(stream);
