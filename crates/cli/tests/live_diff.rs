@@ -180,6 +180,18 @@ fn a_statement_has_what_changed_and_its_trend_of_before() {
         );
         assert!(row(rows, "in wait/io/file").contains("+0."), "{rows:#?}");
     }
+    // What changes every day is subtracted, where another day was recorded.
+    let control = "Control: the same times of 1 day before, whose change is subtracted.";
+    assert!(previous.contains(&control.to_owned()), "{previous:#?}");
+    assert!(
+        !day_before.iter().any(|line| line.contains("ontrol")),
+        "{day_before:#?}"
+    );
+    let reports = open_statement(&mut page, "reports", 1);
+    for rows in &reports {
+        let calls = row(rows, "calls/s");
+        assert!(calls.contains("no change found ["), "{calls}");
+    }
     let new = open_statement(&mut page, "new", 1);
     assert!(
         new[0].contains(&"The statement did not run in the earlier time.".to_owned()),
@@ -190,6 +202,10 @@ fn a_statement_has_what_changed_and_its_trend_of_before() {
         "{new:#?}"
     );
     // The day before it was not recorded.
+    let first_day = open_statement(&mut page, "reports", 0);
+    row(&first_day[0], "No control: ");
+    let calls = row(&first_day[0], "calls/s");
+    assert!(calls.contains(" +8"), "{calls}");
     let first_day = open_statement(&mut page, "stable", 0);
     assert!(
         row(&first_day[1], "Not compared: ").contains("nothing was recorded"),

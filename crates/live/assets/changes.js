@@ -62,11 +62,12 @@ function drawComparisons() {
   section.lastElementChild.replaceChildren(...parts);
 }
 
-function comparison({ title, before, figures, why, remark }, after) {
+function comparison({ title, before, figures, why, remark, control }, after) {
   const day = new Date(after[1]).toLocaleDateString();
   const part = element("div");
   part.append(element("h3", "", `Compared with ${title}`), element("p", "none", `${range(before, day)}, and then ${range(after, day)}`));
   if (remark) part.append(element("p", remark.includes("changed") ? "alarm" : "", remark));
+  if (control) part.append(element("p", "none", control));
   if (why) part.append(element("p", "none", `Not compared: ${why}`));
   if (!figures.length) return part;
   const head = element("tr");

@@ -69,7 +69,7 @@ impl Comparison {
                 ..Figure::default()
             })
             .collect();
-        for (number, change, control_days) in intervals(raw, SHARE) {
+        for (number, change, control_days) in intervals(raw, SHARE, |_| true) {
             let figure = &mut changes[number];
             (figure.change, figure.control_days) = (Some(change), control_days);
         }

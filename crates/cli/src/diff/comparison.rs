@@ -249,8 +249,22 @@ impl Comparison {
         Ok(())
     }
 
-    /// The total, and all statements in the order of the time that they add or save.
+    /// The total, and all statements in the order of the time that they add or save. All intervals hold together.
     pub fn run(&self) -> (Subject, Vec<Subject>) {
+        let mut subjects = self.compare_subjects(|_| true);
+        let total = subjects.remove(0);
+        subjects.sort_by(|a, b| b.added.value.abs().total_cmp(&a.added.value.abs()));
+        (total, subjects)
+    }
+
+    /// The total alone. Its intervals hold together. How much more days vary than hours is estimated from all
+    /// statements.
+    pub fn run_total(&self) -> Subject {
+        self.compare_subjects(|subject| subject == 0).remove(0)
+    }
+
+    /// The total and all statements. Only wanted ones have intervals, which hold together.
+    fn compare_subjects(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<Subject> {
         let keys: BTreeSet<&StatementKey> = self
             .before
             .statements
@@ -261,7 +275,8 @@ impl Comparison {
         let mut subjects: Vec<Subject> = keys.map(|key| self.subject(key)).collect();
         for (number, measure) in MEASURES.iter().enumerate() {
             let raw = (0..subjects.len()).filter_map(|at| self.measure(&subjects[at], at, measure));
-            for (subject, change, control_days) in intervals(raw.collect(), measure.share) {
+            let raw = raw.collect();
+            for (subject, change, control_days) in intervals(raw, measure.share, &is_wanted) {
                 let relative = |log: f64| {
                     if measure.is_relative {
                         log.exp_m1()
@@ -273,16 +288,14 @@ impl Comparison {
                 (figure.change, figure.control_days) = (Some(change.map(relative)), control_days);
             }
         }
-        self.compare_activities(&mut subjects);
+        self.compare_activities(&mut subjects, &is_wanted);
         let seconds = self.after.seconds();
         for subject in &mut subjects {
             let load = subject.figures[LOAD];
             subject.has_interval = load.change.is_some();
             subject.added = load.added(seconds);
         }
-        let total = subjects.remove(0);
-        subjects.sort_by(|a, b| b.added.value.abs().total_cmp(&a.added.value.abs()));
-        (total, subjects)
+        subjects
     }
 
     fn subject(&self, key: Option<&StatementKey>) -> Subject {
@@ -362,7 +375,7 @@ impl Comparison {
     }
 
     /// Adds what sessions did, by samples.
-    fn compare_activities(&self, subjects: &mut [Subject]) {
+    fn compare_activities(&self, subjects: &mut [Subject], is_wanted: impl Fn(usize) -> bool) {
         let mut raw = Vec::new();
         let mut names = Vec::new();
         for (number, subject) in subjects.iter().enumerate() {
@@ -394,7 +407,9 @@ impl Comparison {
                 names.push((number, activity.clone(), figure));
             }
         }
-        for (name, change, control_days) in intervals(raw, ACTIVITY_SHARE) {
+        let is_wanted = |name: usize| is_wanted(names[name].0);
+        let compared: Vec<_> = intervals(raw, ACTIVITY_SHARE, is_wanted).collect();
+        for (name, change, control_days) in compared {
             let figure = &mut names[name].2;
             (figure.change, figure.control_days) = (Some(change), control_days);
         }
@@ -429,12 +444,18 @@ pub fn ratio(parts: &[(f64, f64)]) -> f64 {
     }
 }
 
-/// The intervals of a measure of all subjects, which hold together but with this part of [`ERROR`]; and on how many
-/// control days each depends.
-pub fn intervals(raw: Vec<Raw>, share: f64) -> impl Iterator<Item = (usize, Difference, usize)> {
-    let confidence = simultaneous(ERROR * share, raw.len());
+/// The intervals of a measure of the wanted subjects, which hold together but with this part of [`ERROR`]; and on how
+/// many control days each depends. All subjects say how much more days vary than hours.
+pub fn intervals(
+    raw: Vec<Raw>,
+    share: f64,
+    is_wanted: impl Fn(usize) -> bool,
+) -> impl Iterator<Item = (usize, Difference, usize)> {
     let dispersion = dispersion(raw.iter().map(|one| &one.days[..]));
-    raw.into_iter().map(move |one| {
+    let wanted = raw.into_iter().filter(|one| is_wanted(one.subject));
+    let wanted: Vec<Raw> = wanted.collect();
+    let confidence = simultaneous(ERROR * share, wanted.len());
+    wanted.into_iter().map(move |one| {
         let change = one.change.beyond(&one.days, dispersion);
         let (low, high) = change.interval(confidence);
         let value = change.difference;

@@ -15,9 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use comparison::Comparison;
-use recording::{Place, Recording, find_server};
+pub use recording::Place;
+use recording::{Recording, find_server};
 use report::Report;
-pub use statement::compare_statement;
+pub use statement::{compare_statement, read_changes, select_server};
 use tare_live::{DiffReport, DiffRequest};
 pub use window::Start;
 use window::{DAY_MS, Window};
@@ -234,6 +235,11 @@ fn recorded(place: &Place, within: Window) -> Result<Window, Failure> {
     Ok(readings.within(within))
 }
 
+/// Whether a change may be due to the hour of the day.
+fn needs_control(before: Window, after: Window) -> bool {
+    (after.from - before.from) % DAY_MS != 0
+}
+
 /// The same windows on days before, if most of them was recorded. The same hours of two days need none.
 fn controls(
     place: &Place,
@@ -241,7 +247,7 @@ fn controls(
     after: Window,
     days: i64,
 ) -> Vec<(Recording, Recording)> {
-    if (after.from - before.from) % DAY_MS == 0 {
+    if !needs_control(before, after) {
         return Vec::new();
     }
     let read = |window: Window| {

@@ -181,15 +181,14 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Leaves one statement, of all schemas, as the total. False if it did not run.
-    pub fn restrict_to(&mut self, digest: &str) -> bool {
-        self.total = Statement::new(self.counted_seconds.len());
-        self.statements.retain(|(_, of), _| of == digest);
-        let statements = std::mem::take(&mut self.statements);
-        for statement in statements.values() {
-            self.total.merge(statement);
-        }
-        !statements.is_empty()
+    /// Makes one statement, of all schemas, the total. False if it did not run.
+    pub fn set_total(&mut self, digest: &str) -> bool {
+        let mut total = Statement::new(self.counted_seconds.len());
+        let statements = self.statements.iter();
+        let of_digest = statements.filter(|((_, of), _)| of == digest);
+        let count = of_digest.map(|(_, one)| total.merge(one)).count();
+        self.total = total;
+        count > 0
     }
 
     /// Seconds in which statements were counted.
@@ -432,12 +431,15 @@ fn activity(state: Option<&str>, wait: Option<&str>, system_call: Option<&str>) 
     }
 }
 
-/// The one server that a window has, and its readings. Growth is read somewhat later than the window.
-pub fn find_server(
+/// A host and a server on it.
+pub type Origin = (String, String);
+
+/// The servers that a window has, and their readings. Growth is read somewhat later than the window.
+pub fn find_servers(
     place: &Place,
     window: Window,
     damaged: &mut Vec<String>,
-) -> Result<(Past, Readings), Failure> {
+) -> Result<(Past, BTreeMap<Origin, Readings>), Failure> {
     let past = Past {
         directory: place.directory.clone(),
         from: window.from,
@@ -446,7 +448,7 @@ pub fn find_server(
         server: place.server.clone(),
     };
     past.check().map_err(|error| Failure::new(FAILED, error))?;
-    let mut servers: BTreeMap<(String, String), Readings> = BTreeMap::new();
+    let mut servers: BTreeMap<Origin, Readings> = BTreeMap::new();
     let mut rows = Rows::scan(&past, "growth", &["seconds"])?;
     while rows.advance()? {
         let (at, seconds) = (rows.at(), rows.number(0));
@@ -455,7 +457,17 @@ pub fn find_server(
     }
     servers.retain(|_, readings| readings.count_in(window) > 0);
     damaged.extend(rows.damaged());
-    let name = |(host, server): &(String, String)| format!("--host {host} --server {server}");
+    Ok((past, servers))
+}
+
+/// The one server that a window has, and its readings.
+pub fn find_server(
+    place: &Place,
+    window: Window,
+    damaged: &mut Vec<String>,
+) -> Result<(Past, Readings), Failure> {
+    let (past, servers) = find_servers(place, window, damaged)?;
+    let name = |(host, server): &Origin| format!("--host {host} --server {server}");
     let named: Vec<String> = servers.keys().take(5).map(name).collect();
     let mut servers = servers.into_iter();
     match (servers.next(), servers.next()) {

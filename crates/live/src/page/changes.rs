@@ -44,6 +44,8 @@ pub struct StatementComparison {
     pub figures: Result<Vec<ChangedFigure>, String>,
     /// A remark, such as that the plan changed.
     pub remark: Option<String>,
+    /// Which control days were used, or that there were none; `None` if none is needed.
+    pub control: Option<String>,
 }
 
 /// The calls of a short time.
@@ -91,6 +93,7 @@ pub fn state(changes: &StatementChanges) -> Value {
             "figures": figures.iter().map(figure).collect::<Vec<_>>(),
             "why": one.figures.as_ref().err(),
             "remark": one.remark,
+            "control": one.control,
         })
     };
     let point = |point: &TrendPoint| json!({ "at": point.at, "mean": point.mean_ps });

@@ -317,6 +317,42 @@ fn what_happens_each_day_is_no_change() {
 }
 
 #[test]
+fn one_statement_with_control_days_has_false_alarms_in_at_most_5_percent() {
+    let mut rng = Rng::with_seed(53);
+    let busy = Load {
+        calls: 1.5,
+        ..USUAL
+    };
+    let mut alarms = 0;
+    for number in 0..60 {
+        let mut day = || (hour(USUAL, &mut rng), hour(busy, &mut rng));
+        let (before, after) = day();
+        let mut comparison = Comparison {
+            before,
+            after,
+            controls: vec![day(), day()],
+        };
+        let (_, digest) = key(number % CALLS.len());
+        let (before, after) = (&mut comparison.before, &mut comparison.after);
+        let controls = comparison.controls.iter_mut();
+        let controls = controls.flat_map(|(before, after)| [before, after]);
+        for recording in controls.chain([before, after]) {
+            assert!(recording.set_total(&digest));
+        }
+        alarms += usize::from(comparison.run_total().is_changed());
+        // Without them, there are half as many calls more.
+        comparison.controls.clear();
+        let total = comparison.run_total();
+        assert!(
+            total.figures[1].is_changed() || total.figures[1].before < 1.0,
+            "{total:?}"
+        );
+    }
+    println!("{alarms} of 60");
+    assert!(alarms <= 3, "{alarms} of 60");
+}
+
+#[test]
 fn too_little_and_other_digests_are_refused() {
     let mut rng = Rng::with_seed(50);
     let recording = hour(USUAL, &mut rng);
