@@ -20,23 +20,18 @@ const INSTANCES: &str = "SELECT w.THREAD_ID, m.LOCKED_BY_THREAD_ID FROM performa
      JOIN performance_schema.rwlock_instances AS l ON l.OBJECT_INSTANCE_BEGIN = w.OBJECT_INSTANCE_BEGIN \
      WHERE w.END_EVENT_ID IS NULL AND l.WRITE_LOCKED_BY_THREAD_ID <> w.THREAD_ID";
 
-/// Sessions that wait for an event loop, and those whose commands the loops execute.
-const EVENT_LOOPS: &str =
-    "SELECT thread_id, blocker FROM tare.active_sessions WHERE blocker IS NOT NULL";
-
 const METADATA_INSTRUMENT: &str = "SELECT ENABLED FROM performance_schema.setup_instruments WHERE NAME = 'wait/lock/metadata/sql/mdl'";
 
 /// The holder of a lock that no evidence names.
 const UNKNOWN: &str = "unknown";
 
 /// The queries of this module.
-pub fn queries() -> [&'static str; 7] {
+pub fn queries() -> [&'static str; 6] {
     [
         METADATA,
         TABLES,
         ROWS,
         INSTANCES,
-        EVENT_LOOPS,
         WAITING,
         METADATA_INSTRUMENT,
     ]
@@ -50,17 +45,19 @@ pub struct Blocked(BTreeMap<String, Vec<String>>);
 pub type Reading = (Blocked, Vec<String>);
 
 /// Fills in the sessions' blockers, and how many sessions each blocks. Returns remarks about queries
-/// that failed. The rows have their transactions already, if these are known.
+/// that failed. The rows have their transactions already, if these are known. `blocked` has the blockers that the page's
+/// own query has read.
 pub fn fill(
     observed: &mut ObservedServer,
     innodb: Option<&mut InnodbReader>,
     sheet: &Sheet,
     rows: &mut [Row],
     has_transactions: bool,
+    mut blocked: Blocked,
 ) -> Result<Vec<String>, QueryError> {
     let transactions = has_transactions.then(|| open_transactions(sheet, rows));
     fill_by(sheet, rows, |threads| {
-        let (mut blocked, mut notes) = read_blocked(observed, innodb, threads)?;
+        let mut notes = read_blocked(observed, innodb, threads, &mut blocked)?;
         notes.extend(find_unknown(observed, threads, transactions, &mut blocked)?);
         Ok((blocked, notes))
     })
@@ -144,8 +141,8 @@ fn read_blocked(
     observed: &mut ObservedServer,
     innodb: Option<&mut InnodbReader>,
     threads: &Threads<'_>,
-) -> Result<Reading, QueryError> {
-    let mut blocked = Blocked::default();
+    blocked: &mut Blocked,
+) -> Result<Vec<String>, QueryError> {
     let mut notes = Vec::new();
     for query in queries_for(&observed.about) {
         let rows = match observed.rows(query) {
@@ -154,7 +151,6 @@ fn read_blocked(
                 let what = match query {
                     METADATA => "metadata locks",
                     INSTANCES => "mutexes",
-                    EVENT_LOOPS => "event loops",
                     _ => "row locks",
                 };
                 notes.push(format!("the holders of {what} are unknown: {why}"));
@@ -181,7 +177,7 @@ fn read_blocked(
         let why = innodb.error();
         notes.extend(why.map(|why| format!("the holders of row locks are unknown: {why}")));
     }
-    Ok((blocked, notes))
+    Ok(notes)
 }
 
 /// Adds the sessions that wait for a lock whose holder is unknown, and says who may hold it.
@@ -261,7 +257,7 @@ fn allow_refusal(answer: Result<Vec<Vec<Cell>>, QueryError>) -> Result<Vec<Vec<C
 /// The queries that this server supports. Row locks of stock servers are read by [`InnodbReader`].
 fn queries_for(about: &About) -> Vec<&'static str> {
     match (about.product, about.series) {
-        (Product::Tare, _) => vec![METADATA, ROWS, INSTANCES, EVENT_LOOPS],
+        (Product::Tare, _) => vec![METADATA, ROWS, INSTANCES],
         (Product::MySql, series) if series >= (5, 7) => vec![METADATA],
         (Product::MariaDb, series) if series >= (10, 5) => vec![METADATA],
         _ => Vec::new(),
@@ -269,6 +265,28 @@ fn queries_for(about: &About) -> Vec<&'static str> {
 }
 
 impl Blocked {
+    /// Sessions that wait for an event loop, and those whose commands the loops execute: from the rows of a sheet with
+    /// states, whose last column is the blocker. Other sheets have none.
+    pub fn from_states(sheet: Option<&Sheet>, rows: &[Vec<Cell>]) -> Self {
+        let mut blocked = Self::default();
+        let selected = sheet.map(|sheet| {
+            let columns = sheet.columns.iter();
+            let selected = columns.filter(|column| !column.kind.is_derived());
+            selected.map(|column| column.kind).collect::<Vec<_>>()
+        });
+        let selected = selected.unwrap_or_default();
+        let thread = selected.iter().position(|kind| *kind == Measure::KeyNumber);
+        for row in rows {
+            let id = |at: usize| text(row.get(at)?);
+            if let Some(thread) = thread
+                && let (Some(waits), Some(holds)) = (id(thread), id(selected.len() - 1))
+            {
+                blocked.add(waits, holds);
+            }
+        }
+        blocked
+    }
+
     /// From rows of a waiting THREAD_ID and its blocker's, which may be unknown.
     pub fn from_rows(rows: &[Vec<Cell>]) -> Self {
         let mut blocked = Self::default();

@@ -234,17 +234,28 @@ const THREADS: Sheet = Sheet {
     )
 };
 
+/// The columns of threads, and the thread that holds the event loop for which a thread waits.
+const fn with_blocker(columns: [Column; 15]) -> [Column; 16] {
+    let mut all = [hidden("a.blocker", Measure::Gauge); 16];
+    let mut at = 0;
+    while at < columns.len() {
+        all[at] = columns[at];
+        at += 1;
+    }
+    all
+}
+
 /// The columns of [`THREADS`] of a running program with Tare's engine: the state of a thread that runs a statement, the
-/// wait in which it sleeps, or else its stage.
+/// wait in which it sleeps, or else its stage; and then its blocker.
 static THREADS_WITH_STATES: Sheet = Sheet {
     ..sheet(
         "threads",
         from_threads!(" LEFT JOIN tare.active_sessions AS a ON a.thread_id = t.THREAD_ID"),
-        &thread_columns(
+        &with_blocker(thread_columns(
             "CASE WHEN a.thread_id IS NULL THEN COALESCE(NULLIF(t.PROCESSLIST_STATE, ''), t.NAME) ELSE CONCAT_WS(' ', CONCAT(a.state, ':'), \
              CASE a.state WHEN 'waiting' THEN CONCAT_WS(' ', a.wait, NULLIF(CONCAT_WS('.', a.object_schema, a.object_name), '')) \
              ELSE CONCAT_WS(' ', SUBSTRING_INDEX(a.stage, '/', -1), a.system_call) END, LEFT(a.sql_text, 200)) END",
-        ),
+        )),
     )
 };
 

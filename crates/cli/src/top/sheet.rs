@@ -80,7 +80,7 @@ impl Measure {
 }
 
 /// A column.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Its head.
     pub head: &'static str,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tare_history::Value;
 
 use super::average::AverageLoad;
+use super::blockers::Blocked;
 use super::errors::Errors;
 use super::kill::Kill;
 use super::load::{Load, LoadReader};
@@ -347,6 +348,7 @@ impl Sampler {
         let query = prepared::query(about, place.sheet, queried.query(&place.keys, recent));
         let has_prepared = prepared::has_prepared(about, place.sheet);
         let rows = self.observed.rows(&query)?;
+        let blocked = Blocked::from_states(with_states, &rows);
         let errors = match sampling.is_on() {
             true => Errors::query(&mut self.observed, place.sheet)?,
             false => Errors::default(),
@@ -372,6 +374,7 @@ impl Sampler {
             place.sheet,
             &mut rows,
             transactions.is_complete,
+            blocked,
         )?;
         notes.extend(transactions.note);
         notes.extend(
