@@ -4,12 +4,15 @@
 mod history;
 mod support;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use ::mysql::prelude::Queryable;
 use history::{START, add_blocks, at, grown};
 use serde_json::Value;
+use support::server::Server;
 use support::terminal::Terminal;
 use support::{CommandResult, Directory, finish};
 use tare_history::{Moment, Sample, Text, Writer};
@@ -163,7 +166,7 @@ fn pages_and_times_that_a_history_lacks_are_reported() {
         "there is something from 2026-11-22 14:00:05 to 2026-11-22 14:01:00",
     );
     assert_prints(&with(&["--server", "other"]), 1, "nothing was recorded");
-    assert_prints(&with(&["--dsn", "x"]), 2, "cannot be used with");
+    assert_prints(&with(&["--dsn", "x"]), 2, "a server or a history");
     assert_prints(
         &["--at", "14:00", "--batch", "1", "--pid", "1"],
         2,
@@ -283,4 +286,105 @@ fn holders_that_slept_and_deadlocks_are_on_the_page_of_threads() {
     ] {
         assert!(notes.contains(expected), "{notes}");
     }
+}
+
+/// Writes growth of the last twenty minutes, of one statement that takes twice as long in the second ten.
+fn write_until_now(history: &Path, server: &str, digest: &str) {
+    let now = SystemTime::now();
+    let mut writer = Writer::start(history, "db1", server, now).expect("a writer");
+    for step in 1..=120 {
+        let us = if step > 60 { 2_000 } else { 1_000 } + step % 7 * 10;
+        let sums = [1_000, 1_000 * us * 1_000_000, 0, 0, 0, 0, 10_000, 10_000];
+        let grown = [grown("digest", None, digest, &sums)];
+        let at = now - Duration::from_secs(1_200 - step * 10);
+        writer.add_growth(&grown, &[], at, (10.0, Some(true)));
+    }
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
+}
+
+/// Waits until the screen has these words in this order. Only cells that changed are sent, so it is drawn anew.
+fn wait_for_words(terminal: &mut Terminal, words: &[&str]) {
+    support::wait_for(words[0], || {
+        terminal.output.lock().expect("read").clear();
+        terminal.press("\x0c");
+        std::thread::sleep(Duration::from_millis(200));
+        let output = terminal.output.lock().expect("read");
+        let mut rest = output.as_str();
+        for word in words {
+            rest = &rest[rest.find(word)? + word.len()..];
+        }
+        Some(())
+    });
+}
+
+#[test]
+fn enter_has_what_changed_of_a_statement() {
+    let directory = Directory::new("top-changes");
+    let history = directory.path().join("history");
+    history::write(&history, "db1", history::sha256);
+    history::write_plans(&history);
+    let at = "2026-11-23 14:20:00.001";
+    let mut command = directory.tare(["top", "-i", "60", "--at", at, "--history"]);
+    let mut terminal = Terminal::of(command.arg(&history));
+    terminal.resize(50, 160);
+    terminal.wait_for_text("SELECT orders");
+    terminal.press("p\r");
+    // Its samples, and what changed.
+    let words = [
+        history::FILE_WAIT,
+        "changed.",
+        "Control:",
+        "time/call:",
+        "ms:",
+        "calls/s",
+        "day",
+        "time/call:",
+    ];
+    wait_for_words(&mut terminal, &words);
+    terminal.press("q");
+}
+
+#[test]
+fn a_server_is_compared_with_its_history() {
+    let server = Server::tare(&[]);
+    let mut client = server.connect();
+    client
+        .query_drop("SELECT 1 AS with_a_history")
+        .expect("run");
+    let digests = "SELECT DIGEST FROM performance_schema.events_statements_summary_by_digest \
+                   WHERE DIGEST_TEXT LIKE '%with_a_history%'";
+    let digest: Option<String> = client.query_first(digests).expect("digests");
+    let digest = digest.expect("a digest");
+    let directory = Directory::new("top-compared");
+    let history = directory.path().join("history");
+    write_until_now(&history, "shop", &digest);
+    let drill_down = |with: &[&OsStr]| {
+        let mut command = directory.tare(["top", "-i", "60", "--dsn"]);
+        let mut terminal = Terminal::of(command.arg(server.socket()).args(with));
+        terminal.resize(50, 160);
+        terminal.wait_for_text("`with_a_history`");
+        terminal.press("/with_a\r\r");
+        terminal
+    };
+    let with_history = [OsStr::new("--history"), history.as_os_str()];
+    let mut terminal = drill_down(&with_history);
+    let words = ["control:", "time/call:", "1.03", "2.03", "+97"];
+    wait_for_words(&mut terminal, &words);
+    terminal.press("q");
+    let mut terminal = drill_down(&[]);
+    wait_for_words(&mut terminal, &["(tare", "record"]);
+    terminal.press("q");
+    // Of two servers of the history, one has to be named.
+    write_until_now(&history, "other", &digest);
+    let mut terminal = drill_down(&with_history);
+    wait_for_words(
+        &mut terminal,
+        &["--host-name", "other,", "--host-name", "shop"],
+    );
+    terminal.press("q");
+    let named = [&with_history[..], &["--server".as_ref(), "shop".as_ref()]].concat();
+    let mut terminal = drill_down(&named);
+    wait_for_words(&mut terminal, &["+97"]);
+    terminal.press("q");
 }

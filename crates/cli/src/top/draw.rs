@@ -211,7 +211,7 @@ fn notes(view: &View, width: usize) -> Vec<Line<'static>> {
     };
     let errors = view.error_text.iter();
     let notes = view.answer().into_iter().flat_map(|answer| &answer.notes);
-    let notes = notes.chain(&view.recording);
+    let notes = notes.chain(&view.changes).chain(&view.recording);
     let notice = view.notice.iter();
     errors
         .flat_map(|text| styled(text, BOLD))

@@ -147,6 +147,34 @@ pub static MEMORY_BY_THREAD: Sheet = Sheet {
     )
 };
 
+/// What a history's samples of a statement did in the interval, with the columns of [`EXECUTIONS`].
+pub static EXECUTIONS_OF_SAMPLES: Sheet = Sheet {
+    of: "statement",
+    has_idle_rows: true,
+    ..sheet(
+        "stages and waits",
+        "FROM (SELECT SUM(s.seconds) AS seconds, COUNT(*) AS samples, s.type, s.event FROM (SELECT seconds, \
+         CASE WHEN state IN ('on cpu', 'waiting for cpu') THEN 'state' WHEN wait IS NOT NULL THEN 'wait' \
+         WHEN stage IS NOT NULL THEN 'stage' ELSE 'state' END AS type, \
+         CASE WHEN state IN ('on cpu', 'waiting for cpu') THEN state \
+         ELSE COALESCE(wait, stage, state, 'unknown') END AS event \
+         FROM tare.samples WHERE `schema` {0} AND digest {1}) AS s GROUP BY s.type, s.event) AS t",
+        &[
+            col(
+                "TIME",
+                "CAST(t.seconds * 1000000000 AS UNSIGNED) * 1000",
+                Measure::GaugeTime,
+                10,
+            ),
+            SHARE,
+            col("COUNT", "t.samples", Measure::Gauge, 9),
+            AVERAGE,
+            col("TYPE", "t.type", Measure::Key, 9),
+            col("EVENT", "t.event", Measure::Key, 0),
+        ],
+    )
+};
+
 /// Stages and waits of the last executions of a statement; read by `executions`.
 pub static EXECUTIONS: Sheet = Sheet {
     of: "statement",

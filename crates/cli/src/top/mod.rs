@@ -3,6 +3,7 @@
 mod average;
 mod batch;
 mod blockers;
+mod changes;
 mod draw;
 mod drills;
 mod errors;
@@ -53,10 +54,12 @@ use signal_hook::low_level::emulate_default_handler;
 use tare_reader::ProcessTree;
 
 use crate::config;
+use crate::diff;
 use crate::exit::{FAILED, Failure};
 use crate::observe::ObservedServer;
 use crate::sql::Target;
 use batch::Batch;
+use changes::ComparedHistory;
 use pages::PAGES;
 use process_pages::PROCESS_PAGES;
 use processes::ProcessSampler;
@@ -79,7 +82,8 @@ use view::Order;
 /// out. Blocked sessions come first, with their blockers; K and X kill a statement or a session,
 /// after confirmation. When the server goes away, the screen says so and waits for it.
 ///
-/// --history displays a history instead of a server. --pid of a program that does not use Tare displays
+/// --history displays a history instead of a server; if a server is named, a statement's page has what changed
+/// since the history. --pid of a program that does not use Tare displays
 /// its threads and the processes below it, from /proc (docs/processes.md).
 ///
 /// Several servers have a tab each. Servers may have names: ~/.config/tare/config.toml.
@@ -162,6 +166,7 @@ Examples:
   tare top prod1 prod2                      servers that config.toml names, a tab each
   tare top prod1 --record history           what was seen stays, as tare record keeps it
   tare top --history history --at 14:03     what was recorded, from 14:03 UTC on
+  tare top prod1 --history history          Enter on a statement: what changed since the hour before
 
 Press ? for the keys. The account needs SELECT on performance_schema.*. To kill, it needs what KILL
 needs; with PROCESS it sees who holds row locks on MariaDB and MySQL 5.7, and open transactions, and with
@@ -183,9 +188,18 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
     let thresholds = config::read()?.top;
     let theme = Theme::new(thresholds, |name| std::env::var(name).ok());
-    if args.replay.is_given() {
+    let is_host_of_history = matches!(args.target.history_host(), Ok(Some(_)));
+    let is_watched = !args.servers.is_empty()
+        || args.target.is_process()
+        || args.target.is_named() && !is_host_of_history;
+    if args.replay.is_given() && !is_watched {
         replay(args, page, theme, is_printed)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if args.replay.is_given() && (is_printed || args.replay.has_time()) {
+        let message =
+            "a server or a history: --at, --batch and --format with --history need no server";
+        return Err(Failure::new(2, message));
     }
     let targets: Vec<(String, Target)> = match &args.servers[..] {
         [] => vec![(args.target.name(), args.target.clone())],
@@ -280,6 +294,7 @@ fn replay(
 ) -> Result<(), Failure> {
     let host = args.target.history_host()?;
     let replay = args.replay.open(host, args.interval)?;
+    let history = ComparedHistory::new(replay.place(), String::new());
     let source = Source::Past(Box::new(replay));
     if is_printed {
         return batch(args, page).run(source);
@@ -290,6 +305,7 @@ fn replay(
         open: Box::new(|| Err("a history is there already".into())),
         sampler: Some(source),
         record: None,
+        history: Some(history),
     };
     emulate_signal(screen::run(vec![server], page, args.interval, theme)?)
 }
@@ -332,7 +348,9 @@ fn watch(
                 recordings.borrow_mut().start(recording, reporter);
             }) as Box<dyn FnOnce(screen::Reporter)>
         });
+        let history = compared_history(args, &name);
         servers.push(Server {
+            history,
             name,
             target: Some(target),
             open: Box::new(move || opened().map_err(|failure| failure.message)),
@@ -344,6 +362,20 @@ fn watch(
     // Complete the files of recordings first.
     drop(recordings);
     emulate_signal(signal)
+}
+
+/// The history of a server on the screen: that of --history, or what --record writes.
+fn compared_history(args: &Args, name: &str) -> Option<ComparedHistory> {
+    let recorded = || {
+        let uname = rustix::system::uname();
+        Some(diff::Place {
+            directory: args.record.clone()?,
+            host: Some(uname.nodename().to_string_lossy().into_owned()),
+            server: None,
+        })
+    };
+    let place = args.replay.place().or_else(recorded)?;
+    Some(ComparedHistory::new(place, name.to_owned()))
 }
 
 fn emulate_signal(signal: Option<i32>) -> Result<(), Failure> {

@@ -8,34 +8,40 @@ use tare_reader::estimate::Moments;
 
 use super::average::AverageLoad;
 use super::blockers::{self, Blocked, Threads};
+use super::drills::{AVERAGE, EXECUTIONS, EXECUTIONS_OF_SAMPLES};
 use super::load::{Load, LoadCounters};
 use super::pages::{PAGES, THREADS_OF_SAMPLES};
 use super::plan::{Statement, StatementPlan};
 use super::sheet::{Measure, Sheet};
-use super::snapshot::{Snapshot, growth};
+use super::snapshot::{Figure, Key, Snapshot, growth};
 use super::source::{Answer, HISTORY_ENDS, Place};
+use crate::diff;
 use crate::exit::{FAILED, Failure};
 use crate::history::parse_time;
 use crate::observe::format::in_utc;
-use crate::observe::{QueryError, real, rows, text};
+use crate::observe::{QueryError, real, rows, sql_literal, text};
 use crate::sql::{SqlSession, history};
 
 /// Options of a history.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "A history to replay")]
 pub struct ReplayOptions {
-    /// Show what tare record has written in this directory, one interval after the other. Of this host
-    /// with --host
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["servers", "pid", "segment", "dsn", "record"])]
+    /// Show what tare record has written in this directory, one interval after the other. If a server is
+    /// named, watch this server, and show on a statement's page what changed since the history
+    #[arg(long, value_name = "DIR", conflicts_with = "record")]
     history: Option<PathBuf>,
 
     /// The server of the history, where it has several
     #[arg(long, value_name = "NAME", requires = "history")]
     server: Option<String>,
 
+    /// The host of the history, where it has several; --host, too, if no server is watched
+    #[arg(long, value_name = "NAME", requires = "history")]
+    host_name: Option<String>,
+
     /// Begin with the interval that ends here: '2026-11-22 14:03' or 14:03 of UTC, or 30m, 2h, 7d ago
     /// [default: the newest]
-    #[arg(long, value_name = "TIME", requires = "history", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", requires = "history", value_parser = parse_time, conflicts_with_all = ["servers", "pid", "segment", "dsn"])]
     at: Option<i64>,
 
     /// The option that names a host, for messages
@@ -97,6 +103,7 @@ impl ReplayOptions {
             history: Some(history),
             server,
             at,
+            host_name: None,
             host_option: "--host-name",
         }
     }
@@ -106,8 +113,23 @@ impl ReplayOptions {
         self.history.is_some()
     }
 
+    /// The history, and which of its servers.
+    pub fn place(&self) -> Option<diff::Place> {
+        Some(diff::Place {
+            directory: self.history.clone()?,
+            host: self.host_name.clone(),
+            server: self.server.clone(),
+        })
+    }
+
+    /// Whether --at is given.
+    pub fn has_time(&self) -> bool {
+        self.at.is_some()
+    }
+
     /// Opens the history at its start.
     pub fn open(&self, host: Option<&str>, every: Duration) -> Result<Replay, Failure> {
+        let host = self.host_name.as_deref().or(host);
         let past = Past {
             directory: self.history.clone().unwrap_or_default(),
             from: i64::MIN,
@@ -285,6 +307,17 @@ impl Replay {
         let end = start + Duration::from_millis(self.length.unsigned_abs());
         let now = Snapshot::new(sheet, answer, end);
         let mut rows_of_interval = growth(sheet, Some(&before), &now);
+        if std::ptr::eq(sheet, &raw const EXECUTIONS_OF_SAMPLES) {
+            // The number of samples is not that of events.
+            if let Some(average) = sheet.column(AVERAGE.head) {
+                let rows = rows_of_interval.iter_mut();
+                rows.for_each(|row| row.figures[average] = Figure::Empty);
+            }
+            notes.extend(self.read_text(&place.keys)?);
+            if rows_of_interval.is_empty() {
+                notes.push("it was in no sample of this interval".to_owned());
+            }
+        }
         self.set_range(self.until - self.length, self.until);
         let blocked = Blocked::from_rows(&rows(&mut self.session, BLOCKED)?);
         let read = |_: &Threads<'_>| Ok((blocked, Vec::new()));
@@ -303,6 +336,28 @@ impl Replay {
             until_ms: Some(self.until),
             ..Answer::default()
         })
+    }
+
+    /// The text of the statement with these keys: its schema and its digest.
+    fn read_text(&mut self, keys: &Key) -> Result<Option<String>, QueryError> {
+        let Some(Some(digest)) = keys.get(1) else {
+            return Ok(None);
+        };
+        // A text is written once for each run of the recorder.
+        self.set_range(i64::MIN, i64::MAX);
+        let digest = sql_literal(digest);
+        let query = format!("SELECT MAX(text) FROM tare.digests WHERE digest = {digest}");
+        let answer = rows(&mut self.session, &query)?;
+        Ok(answer.first().and_then(|row| text(row.first()?)))
+    }
+
+    /// The history, and the server that is read.
+    pub fn place(&self) -> diff::Place {
+        diff::Place {
+            directory: self.past.directory.clone(),
+            host: Some(self.host.clone()),
+            server: Some(self.server.clone()),
+        }
     }
 
     /// The last plan of a statement until the end of the current interval.
@@ -369,6 +424,9 @@ fn open_session(of: &Past) -> Result<SqlSession, Failure> {
 /// The sheet that queries a history for a place. The error says why there is none.
 fn history_sheet(place: &Place) -> Result<&'static Sheet, String> {
     let name = place.sheet.name;
+    if std::ptr::eq(place.sheet, &raw const EXECUTIONS) {
+        return Ok(&EXECUTIONS_OF_SAMPLES);
+    }
     if !PAGES.iter().any(|page| std::ptr::eq(page, place.sheet)) {
         return Err(format!("a history has no {name} of a {}", place.sheet.of));
     }

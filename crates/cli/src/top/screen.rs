@@ -10,6 +10,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
+use super::changes::{Changes, ChangesReader, ComparedHistory};
 use super::keys::{Effect, press};
 use super::mouse;
 use super::source::{Place, Request, Source, Update};
@@ -37,6 +38,8 @@ enum Message {
     Update(usize, Update),
     /// A message about the recording of a server.
     Recording(usize, String),
+    /// What changed of a statement of a server.
+    Changes(usize, Changes),
 }
 
 /// Why the screen ends.
@@ -60,6 +63,8 @@ pub struct Server {
     pub sampler: Option<Source>,
     /// Starts the recording.
     pub record: Option<Box<dyn FnOnce(Reporter)>>,
+    /// A history of it.
+    pub history: Option<ComparedHistory>,
 }
 
 /// A server's view, and the channel to its thread.
@@ -67,6 +72,7 @@ struct Tab {
     view: View,
     requests: Sender<Request>,
     window: WindowKey,
+    changes: ChangesReader,
 }
 
 /// All servers, one of them on the screen.
@@ -74,6 +80,8 @@ struct Tabs {
     all: Vec<Tab>,
     current: usize,
     has_mouse: bool,
+    /// Messages to the screen.
+    sender: Sender<Message>,
 }
 
 /// Runs the screen until the user quits, or until a signal, which is returned.
@@ -124,12 +132,14 @@ pub fn run(
             view,
             requests: request_sender,
             window: WindowKey::new(server.target),
+            changes: ChangesReader::new(server.history),
         });
     }
     let tabs = Tabs {
         all,
         current: 0,
         has_mouse: true,
+        sender,
     };
     let end = run_loop(&mut screen, tabs, &messages).map_err(broken);
     drop(screen);
@@ -144,6 +154,7 @@ fn run_loop(screen: &mut Screen, mut tabs: Tabs, messages: &Receiver<Message>) -
         for tab in &mut tabs.all {
             tab.window.end_overdue();
         }
+        tabs.follow_changes();
         let view = &mut tabs.all[tabs.current].view;
         screen.terminal().draw(|frame| draw::draw(view, frame))?;
         let first = match messages.recv_timeout(CLOCK_INTERVAL) {
@@ -204,10 +215,21 @@ impl Tabs {
                 }
                 self.all[number].view.apply(update);
             }
+            Message::Changes(number, changes) => self.all[number].changes.apply(changes),
             Message::Recording(number, text) => self.all[number].view.recording = Some(text),
             Message::Input(_) | Message::NoInput | Message::Signal(_) => {}
         }
         Effect::None
+    }
+
+    /// Reads what changed of the statement on the screen.
+    fn follow_changes(&mut self) {
+        let (number, sender) = (self.current, self.sender.clone());
+        let tab = &mut self.all[number];
+        tab.changes.follow(&mut tab.view, move |changes| {
+            // The screen may be gone.
+            let _ = sender.send(Message::Changes(number, changes));
+        });
     }
 
     fn send(&self, what: Request) {

@@ -45,6 +45,8 @@ pub struct View {
     pub help: bool,
     /// The plan of a statement, in place of the rows.
     pub plan: Option<StatementPlan>,
+    /// What changed of the statement that was drilled down from.
+    pub changes: Vec<String>,
     /// The last answer.
     answer: Option<Answer>,
     /// Why there is no answer.
@@ -93,6 +95,7 @@ impl View {
             hides_idle: false,
             help: false,
             plan: None,
+            changes: Vec::new(),
             answered: Instant::now(),
             answer: None,
             error_text: None,
