@@ -21,6 +21,7 @@ const DAY: Day = Day {
     hosts: HOSTS,
     moments: 60,
     growth: 10,
+    days: 1,
 };
 
 fn root() -> PathBuf {

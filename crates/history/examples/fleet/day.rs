@@ -67,6 +67,8 @@ pub struct Day {
     pub moments: u64,
     /// Minutes between growth; they divide an hour.
     pub growth: u64,
+    /// Days, all with the same facts.
+    pub days: u64,
 }
 
 /// The digest of a statement.
@@ -116,7 +118,9 @@ impl Day {
     fn host(&self, root: &Path, number: usize) -> Result<(), Error> {
         let mut writer = Writer::start(root, &host(number), "mysqld", at(0))?;
         let mut texts: Vec<Text> = (0..STATEMENTS.len()).map(text).collect();
-        for hour in (0..24).filter(|hour| self.records(number, *hour)) {
+        let hours = (0..self.days).flat_map(|day| (0..24).map(move |hour| (day, hour)));
+        for (day, hour) in hours.filter(|(_, hour)| self.records(number, *hour)) {
+            let at = |seconds| at(day * 86_400 + seconds);
             for second in (0..3600).step_by(self.moments as usize) {
                 let moment = Moment {
                     at: at(hour * 3600 + second),

@@ -1,8 +1,8 @@
-//! Generates a day of many hosts with the recorder's writer, for the figures of docs/fleet.md.
+//! Generates a day of many hosts with the recorder's writer, for the figures of docs/fleet.md and docs/live.md.
 //!
-//!     cargo run --release -p tare-history --example fleet -- DIR HOSTS [SECONDS [MINUTES]]
+//!     cargo run --release -p tare-history --example fleet -- DIR HOSTS [SECONDS [MINUTES [DAYS]]]
 //!
-//! SECONDS: from moment to moment, 30. MINUTES: from growth to growth, 5.
+//! SECONDS: from moment to moment, 30. MINUTES: from growth to growth, 5. DAYS: 1.
 
 mod day;
 
@@ -17,11 +17,17 @@ fn main() -> ExitCode {
         None => default,
     };
     let (hosts, moments, growth) = (number(None), number(Some(30)), number(Some(5)));
-    let (Some(directory), Some(hosts), Some(moments @ 1..=3600), Some(growth @ 1..=60)) =
-        (directory, hosts, moments, growth)
+    let days = number(Some(1));
+    let (
+        Some(directory),
+        Some(hosts),
+        Some(moments @ 1..=3600),
+        Some(growth @ 1..=60),
+        Some(days @ 1..=366),
+    ) = (directory, hosts, moments, growth, days)
     else {
         eprintln!(
-            "fleet DIR HOSTS [SECONDS from moment to moment [MINUTES from growth to growth]]"
+            "fleet DIR HOSTS [SECONDS from moment to moment [MINUTES from growth to growth [DAYS]]]"
         );
         return ExitCode::from(2);
     };
@@ -29,6 +35,7 @@ fn main() -> ExitCode {
         hosts: hosts as usize,
         moments,
         growth,
+        days,
     };
     match day.write(&directory) {
         Ok(()) => ExitCode::SUCCESS,
