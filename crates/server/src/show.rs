@@ -1,6 +1,6 @@
 //! SHOW: its rows on their way to the client.
 
-use tare_dialect::admin::Show;
+use tare_dialect::admin::{Show, What};
 use tare_mysql::error::Result;
 use tare_mysql::wire::column::Column;
 use tare_mysql::wire::packets::put_packet;
@@ -10,13 +10,33 @@ use tare_query::rights::check_columns;
 use tare_query::show::{self, names};
 
 use super::answer;
-use super::execute::prepare::Answer;
+use super::execute::prepare::{Answer, start_dictionary_read};
 use super::session::Session;
 
 /// SHOW.
 pub fn show(session: &mut Session, show: &Show, form: Answer) -> Result<()> {
+    if reads_dictionary(&show.what) {
+        start_dictionary_read(session)?;
+    }
     let rows = show::rows(session, show)?;
     answer::send(session, &rows, form)
+}
+
+/// Whether MySQL answers from its data dictionary.
+fn reads_dictionary(what: &What) -> bool {
+    matches!(
+        what,
+        What::Databases
+            | What::Tables(_)
+            | What::TableStatus(_)
+            | What::Columns(..)
+            | What::Index(..)
+            | What::Triggers(_)
+            | What::Events(_)
+            | What::Routines(_)
+            | What::Collation
+            | What::Charset
+    )
 }
 
 /// COM_FIELD_LIST.

@@ -1,6 +1,6 @@
-//! KEYWORDS: the words of MySQL 8.0's grammar.
+//! KEYWORDS: the words of MySQL's grammar.
 
-use tare_mysql::keyword::{OTHERS, RESERVED};
+use tare_mysql::keyword;
 
 use crate::describe::{Spec, Table, null};
 
@@ -13,19 +13,15 @@ struct Keyword {
 static KEYWORDS: Spec<Keyword> = Spec::new(
     "information_schema",
     "KEYWORDS",
-    "The keywords of MySQL 8.0.",
+    "The keywords of MySQL's grammar.",
     &[&[
         null("WORD", "varchar(29)", "The keyword.", |r: &Keyword| r.word.into()),
         null("RESERVED", "int(11)", "1 if the word must be quoted as an identifier, else 0.", |r| i64::from(r.reserved).into()),
     ]],
-    |_, _| {
-        let words = |list: &'static str, reserved| {
-            let words = list.split_whitespace();
-            words.map(move |word| Keyword { word, reserved })
-        };
-        let mut all: Vec<Keyword> = words(RESERVED, true).chain(words(OTHERS, false)).collect();
-        all.sort_by_key(|k| k.word);
-        Ok(Box::new(all.into_iter()))
+    |view, _| {
+        let words = keyword::words(view.source.series()).into_iter();
+        let row = |(word, reserved)| Keyword { word, reserved };
+        Ok(Box::new(words.map(row)))
     },
 )
 .expect(700);

@@ -12,6 +12,7 @@ use crate::transaction;
 use tare_dialect::admin::What;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_transactional;
 use tare_mysql::session::SessionFacts;
 use tare_mysql::wire::column::WireType;
 use tare_query::rights;
@@ -137,7 +138,23 @@ pub fn start(session: &mut Session, sql: &Sql) -> Result<()> {
     {
         transaction::begin(session, false)?;
     }
+    let is_stored = |(schema, table): &(String, String)| is_transactional(schema, table);
+    if !session.transaction.autocommit && sql.catalog.iter().any(is_stored) {
+        start_dictionary_read(session)?;
+    }
     Ok(())
+}
+
+/// Begins the transaction of a session without autocommit that reads MySQL's data dictionary.
+pub fn start_dictionary_read(session: &mut Session) -> Result<()> {
+    if session.transaction.autocommit || session.shared.config.series.is_mariadb() {
+        return Ok(());
+    }
+    session.transaction.is_hidden = false;
+    match session.transaction.open {
+        true => Ok(()),
+        false => transaction::begin(session, false),
+    }
 }
 
 /// Warns of deprecated tables: information_schema.PROCESSLIST in MySQL since 8.0.35 (1287), and

@@ -90,3 +90,7 @@ SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'performanc
 -- mariadb: MySQL 8.0 names columns of information_schema in capitals, however they are written
 SELECT t.table_name, c.column_name FROM information_schema.tables t JOIN information_schema.columns c USING (table_schema, table_name) WHERE t.table_schema = DATABASE() ORDER BY 1, c.ordinal_position;
 DROP TABLE c, p;
+-- not on mariadb: its words are others
+SELECT WORD FROM information_schema.KEYWORDS WHERE RESERVED = 1 ORDER BY SHA2(WORD, 256);
+-- not on mariadb: its words are others
+SELECT COUNT(*), SUM(RESERVED), MIN(WORD), MAX(WORD) FROM information_schema.KEYWORDS;

@@ -401,3 +401,69 @@ fn ignored_rows_are_warnings() {
         assert_eq!(reported, expected, "{sql}");
     }
 }
+
+/// Statements without autocommit, and whether they begin a transaction.
+const BEGINNINGS: [(&str, bool); 24] = [
+    ("SELECT 1", false),
+    ("SELECT USER()", false),
+    ("SELECT * FROM t", true),
+    ("SELECT * FROM information_schema.TABLES LIMIT 1", true),
+    (
+        "SELECT * FROM information_schema.schemata WHERE 1 = 0",
+        true,
+    ),
+    (
+        "SELECT * FROM information_schema.INNODB_FIELDS LIMIT 1",
+        true,
+    ),
+    (
+        "SELECT * FROM information_schema.INNODB_TABLES LIMIT 1",
+        false,
+    ),
+    ("SELECT * FROM information_schema.KEYWORDS LIMIT 1", false),
+    ("SELECT * FROM information_schema.ENGINES", false),
+    ("SELECT * FROM information_schema.USER_PRIVILEGES", false),
+    ("SELECT * FROM mysql.db", true),
+    ("SELECT * FROM mysql.slow_log", false),
+    ("SELECT * FROM performance_schema.threads LIMIT 1", false),
+    ("SELECT * FROM sys.version", false),
+    ("EXPLAIN SELECT * FROM information_schema.TABLES", true),
+    ("SHOW DATABASES", true),
+    ("SHOW TABLES", true),
+    ("SHOW COLUMNS FROM t", true),
+    ("SHOW INDEX FROM t", true),
+    ("SHOW CREATE TABLE t", false),
+    ("SHOW COLLATION", true),
+    ("SHOW TRIGGERS", true),
+    ("SHOW VARIABLES LIKE 'x'", false),
+    ("SHOW GRANTS", false),
+];
+
+/// Reads the packets of a result.
+fn drain(raw: &mut Raw, sql: &str) {
+    let is_end = |packet: &[u8]| packet[0] == 0xfe && packet.len() < 9;
+    let mut ends = 0;
+    while ends < 2 {
+        let packet = raw.read().expect("a result");
+        assert_ne!(packet[0], 0xff, "{sql}: {packet:?}");
+        ends += u8::from(is_end(&packet));
+    }
+}
+
+#[test]
+fn reads_of_the_dictionary_begin_a_transaction_without_autocommit() {
+    const IN_TRANSACTION: u8 = 1;
+    let running = Running::start();
+    let mut raw = Raw::root(&running);
+    for sql in SETUP.into_iter().chain(["SET autocommit = 0"]) {
+        ok(&mut raw, sql);
+    }
+    for (sql, begins) in BEGINNINGS {
+        raw.query(sql);
+        drain(&mut raw, sql);
+        raw.query("DO 0");
+        let packet = raw.read().expect("OK");
+        assert_eq!(packet[3] & IN_TRANSACTION != 0, begins, "{sql}");
+        ok(&mut raw, "ROLLBACK");
+    }
+}
