@@ -292,6 +292,7 @@ impl Commands {
         {
             fail(&statement, &String::from_utf8_lossy(&reply.line));
         }
+        self.requests.reuse(pending.arrival.request);
     }
 }
 

@@ -106,7 +106,7 @@ impl Parser {
                     };
                 }
                 State::Line => {
-                    let end = part.iter().position(|&byte| byte == b'\n');
+                    let end = memchr::memchr(b'\n', part);
                     let bytes = &part[..end.unwrap_or(part.len())];
                     append_cut(&mut self.bytes, bytes, MAX_LINE_BYTES);
                     part = &part[bytes.len()..];

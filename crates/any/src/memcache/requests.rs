@@ -9,6 +9,8 @@ use crate::request::Request;
 
 /// The longest key.
 const MAX_KEY_BYTES: usize = 250;
+/// The most memory of a request that the next one takes.
+const MAX_SPARE_BYTES: usize = 1024;
 
 /// Whether a command ends without a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +130,14 @@ impl Parser {
         Ok(())
     }
 
+    /// A request has ended: the next one takes its memory.
+    pub fn reuse(&mut self, mut request: Request) {
+        if self.request.size() == 0 && request.size() <= MAX_SPARE_BYTES {
+            request.clear();
+            self.request = request;
+        }
+    }
+
     /// Whether the next byte belongs to no value or packet that has begun.
     pub fn is_between(&self) -> bool {
         match &self.state {
@@ -202,7 +212,7 @@ impl Parser {
 impl Line {
     /// Reads up to the line's end. Returns how many bytes were read.
     fn read(&mut self, part: &[u8], request: &mut Request) -> usize {
-        let end = part.iter().position(|&byte| byte == b'\n');
+        let end = memchr::memchr(b'\n', part);
         let bytes = &part[..end.unwrap_or(part.len())];
         let mut rest = bytes;
         while let Some(&byte) = rest.first() {
@@ -219,8 +229,7 @@ impl Line {
                     1
                 }
                 _ => {
-                    let is_end = |byte: &u8| matches!(byte, b' ' | b'\r');
-                    let word = rest.iter().position(is_end).unwrap_or(rest.len());
+                    let word = memchr::memchr2(b' ', b'\r', rest).unwrap_or(rest.len());
                     self.append(&rest[..word], request);
                     word
                 }
