@@ -32,7 +32,7 @@ impl Local {
 
     /// The start of an open event, 0 if a setting was changed since.
     #[inline(always)]
-    fn shared_start(&self, start: u64) -> u64 {
+    pub fn shared_start(&self, start: u64) -> u64 {
         self.forget_stale_edges();
         match start > self.settings_from.get() {
             true => start,

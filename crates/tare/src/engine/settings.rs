@@ -154,6 +154,7 @@ pub fn watch() {
 /// while none of these is recorded, and those of memory likewise. For a process that declares its
 /// classes ([`classes!`](crate::classes)): the first event of any other class registers it, and is not
 /// recorded while its entire kind is off.
+#[cold]
 pub fn watch_settings() {
     if !IS_COMPILED_IN {
         return;
@@ -168,9 +169,12 @@ pub fn watch_settings() {
 
 /// A statement begins, and something is to be sampled: starts the thread that opens windows, if
 /// possible.
-#[cold]
-pub(crate) fn watch_for_windows() {
-    watch_settings();
+#[inline]
+pub(crate) fn watch_for_windows(engine: &Engine) {
+    // A child has no such thread: see `watch`.
+    if !engine.is_child() {
+        watch_settings();
+    }
 }
 
 /// Until the result is dropped, no other thread follows a change.

@@ -123,7 +123,7 @@ fn begin_number(local: &Local, number: u16, source: Source) -> Option<Statement>
         return None;
     }
     if bits & effective::SAMPLED != 0 && level == 0 {
-        settings::watch_for_windows();
+        settings::watch_for_windows(&local.engine);
     }
     let start = if bits & effective::TIME != 0 {
         let start = local.clock_after_idle(bits, EventType::Statement);

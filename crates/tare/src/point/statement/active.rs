@@ -7,6 +7,7 @@
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+use tare_layout::Kind;
 use tare_layout::activity::{self, Activity, TRUNCATED};
 use tare_layout::class::{Counter, EventType, counter_cell};
 use tare_layout::control::effective;
@@ -54,7 +55,7 @@ pub(super) fn begin(local: &Local, number: u16) -> Option<(u8, usize)> {
         return None;
     }
     if bits & effective::SAMPLED != 0 && level == 0 {
-        settings::watch_for_windows();
+        settings::watch_for_windows(&local.engine);
     }
     let start = local.clock(bits, EventType::Statement);
     local.statement_ids[level].set(0);
@@ -89,6 +90,9 @@ pub fn start_since(class: &Class, since: u64) -> Statement {
     let Some(local) = local_of_statements() else {
         return Statement::of_none();
     };
+    if let Some(statement) = begin_outermost(local, class, since) {
+        return statement;
+    }
     local.set_idle_end(since);
     let statement = super::begin(local, class, Source::here());
     // The others have taken the edge.
@@ -105,6 +109,44 @@ pub fn start_since(class: &Class, since: u64) -> Statement {
         }
     }
     statement
+}
+
+/// Begins a statement at this level, if it is the outermost one, and the counter times it, as nearly always. `None`:
+/// nothing was done.
+#[inline(always)]
+fn begin_outermost(local: &Local, class: &Class, since: u64) -> Option<Statement> {
+    let bits = local.bits(local.number(&active::STATEMENT));
+    let number = local.number(class);
+    if bits & BITS != COUNTED_BY_COUNTER
+        || local.bits(number) & effective::COUNT != 0
+        || class.kind() != Kind::Statement
+        || local.statements.get() != 0
+        || local.engine.statement_depth == 0
+        || local.shared_start(since) == 0
+    {
+        return None;
+    }
+    if bits & effective::SAMPLED != 0 {
+        settings::watch_for_windows(&local.engine);
+    }
+    local.edge.set(0);
+    local.idle_end.set(0);
+    local.statement_ids[0].set(0);
+    local.statement_starts[0].set(since);
+    local.statements.set(1);
+    let new = activity::Statement {
+        class: number.into(),
+        began: since,
+        depth: 1,
+        ..activity::Statement::default()
+    };
+    local.slot.activity.change(|line| line.set(new));
+    Some(Statement::of(Running::of_active(
+        local,
+        number,
+        bits & BITS,
+        0,
+    )))
 }
 
 impl Running {

@@ -94,7 +94,7 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
         }
     }
     if bits & effective::SAMPLED != 0 {
-        settings::watch_for_windows();
+        settings::watch_for_windows(&local.engine);
     }
     if is_active {
         bits &= active::BITS;
