@@ -123,7 +123,10 @@ pub fn text_charset(name: &str, collation: Option<u16>) -> TextCharset {
     let name = if name == "utf8mb3" { "utf8" } else { name };
     let bytes = CHARSETS.iter().find(|c| c.name == name).map(|c| c.bytes);
     let (Some(character_bytes), true) = (bytes, name != "binary") else {
-        return TextCharset::default();
+        return TextCharset {
+            is_original: true,
+            ..TextCharset::default()
+        };
     };
     let of_charset = |c: &&Collation| c.charset == name;
     let default = COLLATIONS.iter().filter(of_charset).find(|c| c.default);
@@ -134,6 +137,7 @@ pub fn text_charset(name: &str, collation: Option<u16>) -> TextCharset {
     TextCharset {
         collation: named.unwrap_or_else(|| default.map_or(255, |c| c.id as u16)),
         character_bytes,
+        is_original: false,
     }
 }
 

@@ -386,20 +386,21 @@ fn of_fixed_text(name: &str, binary: bool) -> WireType {
         "statement_digest_text" => sized(text(1), 4 * MAX_BLOB_BYTES),
         "current_role" => sized(text(1), 3 * MAX_BLOB_BYTES),
         _ if binary => bytes(255),
+        "version" => WireType::name(7),
+        "charset" | "collation" | "database" | "schema" => WireType::name(64),
+        "user" | "current_user" | "session_user" | "system_user" => WireType::name(288),
         _ => text(match name {
             "dayname" | "monthname" => 9,
             "format_bytes" | "format_pico_time" => 11,
             "get_format" => 17,
             "icu_version" => 4,
-            "version" => 7,
             "inet_ntoa" => 31,
             "md5" => 32,
             "uuid" | "bin_to_uuid" => 36,
             "inet6_ntoa" => 39,
             "sha" | "sha1" => 40,
-            "charset" | "collation" | "database" | "schema" | "statement_digest" => 64,
+            "statement_digest" => 64,
             "bin" | "oct" | "conv" => 65,
-            "user" | "current_user" | "session_user" | "system_user" => 288,
             _ => 255,
         }),
     }
@@ -421,7 +422,13 @@ fn joined(all: &[WireType], more: u32) -> WireType {
         };
         sum.saturating_add(t)
     });
-    let start = if binary { bytes(1) } else { text(1) };
+    let start = match binary {
+        true => bytes(1),
+        false => WireType {
+            charset: super::kind::charset_of(all),
+            ..text(1)
+        },
+    };
     let more = more.saturating_mul(if binary { 1 } else { 4 });
     let mut t = sized(start, length.saturating_add(more).min(MAX_BLOB_BYTES));
     if exact {

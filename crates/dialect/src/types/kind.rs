@@ -121,6 +121,13 @@ pub fn operand(mut t: WireType) -> WireType {
     }
 }
 
+/// The character set of texts together: that of a system table's text, or else the connection's.
+pub(super) fn charset_of<'t>(values: impl IntoIterator<Item = &'t WireType>) -> u16 {
+    let is_own = |t: &&WireType| ![CHARSET_BINARY, CHARSET_UTF8MB4].contains(&t.charset);
+    let own = values.into_iter().find(is_own);
+    own.map_or(CHARSET_UTF8MB4, |t| t.charset)
+}
+
 /// JSON.
 pub fn json() -> WireType {
     WireType {

@@ -309,7 +309,11 @@ pub(super) fn year() -> WireType {
 
 /// A value as a text of characters.
 pub(super) fn as_text(of: &WireType) -> WireType {
-    sized(text(1), text_bytes(of))
+    let charset = super::kind::charset_of([of]);
+    WireType {
+        charset,
+        ..sized(text(1), text_bytes(of))
+    }
 }
 
 /// A text with the length and the collation of a value that is used as a text.

@@ -1,13 +1,13 @@
 //! The common type of several values: of COALESCE, CASE, UNION and their like.
 
 use mysql_common::constants::{ColumnFlags, ColumnType};
-use tare_mysql::wire::column::{CHARSET_BINARY, CHARSET_UTF8MB4, NOT_FIXED, WireType};
+use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED, WireType};
 
 use super::arithmetic::real_of;
 use super::kind::{
-    CHARACTER_BYTES, MAX_DIGITS, characters, decimal, digits, integer_digits, is_bytes, is_integer,
-    is_null, is_number, is_number_literal, is_real, is_temporal, is_text, json, moment, signed_as,
-    text_bytes,
+    CHARACTER_BYTES, MAX_DIGITS, characters, charset_of, decimal, digits, integer_digits, is_bytes,
+    is_integer, is_null, is_number, is_number_literal, is_real, is_temporal, is_text, json, moment,
+    signed_as, text_bytes,
 };
 
 use ColumnType::*;
@@ -116,7 +116,7 @@ fn string(code: ColumnType, values: &[&WireType]) -> WireType {
         charset: if binary {
             CHARSET_BINARY
         } else {
-            CHARSET_UTF8MB4
+            charset_of(values.iter().copied())
         },
         length,
         decimals: NOT_FIXED,

@@ -140,7 +140,7 @@ impl Variable {
                 decimals: 6,
                 ..WireType::double()
             },
-            Type::Word | Type::Text | Type::Modes(_) => WireType::text(21_845),
+            Type::Word | Type::Text | Type::Modes(_) => WireType::name(21_845),
         }
     }
 

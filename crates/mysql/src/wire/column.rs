@@ -9,6 +9,8 @@ pub const CHARSET_BINARY: u16 = 63;
 /// `utf8mb4_general_ci`: texts, of which a character has at most four bytes. A client gets them in its own
 /// character set.
 pub const CHARSET_UTF8MB4: u16 = 45;
+/// `utf8mb3_general_ci`: names that MySQL computes, and values of system variables.
+pub const CHARSET_UTF8MB3: u16 = 33;
 /// Decimals of a floating-point value that has no fixed number of them.
 pub const NOT_FIXED: u8 = 31;
 
@@ -19,7 +21,8 @@ pub struct WireType {
     pub code: ColumnType,
     /// UNSIGNED, NOT_NULL and the like.
     pub flags: ColumnFlags,
-    /// Character set of its values.
+    /// The number of a collation of its values' character set in MySQL. Texts of system tables may be utf8mb3; a
+    /// client sees that only if nothing converts its texts.
     pub charset: u16,
     /// Display width in bytes. A column of TEXT or BLOB has the most bytes of its values.
     pub length: u32,
@@ -69,6 +72,14 @@ impl WireType {
         }
     }
 
+    /// VARCHAR of a number of characters, in utf8mb3.
+    pub const fn name(characters: u32) -> Self {
+        Self {
+            charset: CHARSET_UTF8MB3,
+            ..Self::text(characters)
+        }
+    }
+
     /// VARCHAR of a number of characters.
     pub const fn text(characters: u32) -> Self {
         Self {
@@ -115,6 +126,8 @@ pub struct TextCharset {
     pub collation: u16,
     /// The bytes of its longest character.
     pub character_bytes: u32,
+    /// Texts are not converted: columns have the character set that they have in the server.
+    pub is_original: bool,
 }
 
 impl Default for TextCharset {
@@ -122,6 +135,7 @@ impl Default for TextCharset {
         Self {
             collation: 255,
             character_bytes: 4,
+            is_original: false,
         }
     }
 }
@@ -132,11 +146,23 @@ impl TextCharset {
         if wire.charset == CHARSET_BINARY {
             return (wire.charset, wire.length);
         }
+        if self.is_original {
+            return original(wire);
+        }
         let length = match wire.is_long_text() {
             true => wire.length.saturating_mul(self.character_bytes),
             false => (wire.length / 4).saturating_mul(self.character_bytes),
         };
         (self.collation, length)
+    }
+}
+
+/// The number of a text's collation and its length in bytes, in its own character set.
+fn original(wire: &WireType) -> (u16, u32) {
+    match (wire.charset, wire.is_long_text()) {
+        (CHARSET_UTF8MB4, _) => (TextCharset::default().collation, wire.length),
+        (charset, true) => (charset, wire.length),
+        (charset, false) => (charset, wire.length / 4 * 3),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A file of columns' definitions, as MySQL sends them: one line for each table or statement, with its columns
-//! behind tabs. A column is its type code, length, decimals, flags, `t` for text or `b` for bytes and numbers,
-//! database, table, original table, and original name if it is not the name, separated by commas.
+//! behind tabs. A column is its type code, length, decimals, flags, `b` for bytes and numbers, `t` for a text or the
+//! number of its collation if that is not of utf8mb4, database, table, original table, and original name if it is not the name, separated by commas.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,8 @@ fn definition(field: &'static str) -> Option<Definition> {
     let (code, length, decimals, flags) = (number()?, number()?, number()?, number()?);
     let charset = match parts.next()? {
         "t" => CHARSET_UTF8MB4,
-        _ => CHARSET_BINARY,
+        "b" => CHARSET_BINARY,
+        collation => collation.parse().ok()?,
     };
     Some(Definition {
         wire: WireType {

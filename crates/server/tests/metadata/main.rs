@@ -20,6 +20,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use mysql::Conn;
+use mysql::prelude::Queryable as _;
 
 use answer::answer;
 
@@ -235,4 +236,83 @@ fn definitions_are_mysqls() {
         differences == 0 && needless.is_empty(),
         "{report}{differences} of {forms} forms differ; needless entries: {needless:?}"
     );
+}
+
+/// A statement, and the collation and length of its columns for a client that lets nothing convert its texts.
+/// The expected values are MySQL 9.7.4's.
+const ORIGINAL: [(&str, &[(u16, u32)]); 14] = [
+    ("SELECT VERSION()", &[(33, 21)]),
+    ("SELECT DATABASE(), SCHEMA()", &[(33, 192), (33, 192)]),
+    (
+        "SELECT USER(), SUBSTRING_INDEX(USER(), '@', 1)",
+        &[(33, 864), (33, 864)],
+    ),
+    (
+        "SELECT @@sql_mode, @@character_set_database",
+        &[(33, 65_535), (33, 65_535)],
+    ),
+    ("SELECT 'a', 1, x'41'", &[(255, 4), (63, 2), (63, 1)]),
+    (
+        "SELECT SCHEMA_NAME AS c FROM information_schema.SCHEMATA",
+        &[(83, 192)],
+    ),
+    (
+        "SELECT TABLE_NAME, COLUMN_NAME, IS_NULLABLE, EXTRA FROM information_schema.COLUMNS LIMIT 1",
+        &[(83, 192), (76, 192), (33, 9), (33, 768)],
+    ),
+    (
+        "SELECT CASE WHEN TABLE_TYPE = 'BASE TABLE' THEN 'TABLE' ELSE TABLE_TYPE END FROM information_schema.TABLES LIMIT 1",
+        &[(83, 33)],
+    ),
+    (
+        "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME), IFNULL(TABLE_NAME, 'x') FROM information_schema.TABLES LIMIT 1",
+        &[(83, 387), (83, 192)],
+    ),
+    (
+        "SELECT INDEX_NAME, COLLATION FROM information_schema.STATISTICS LIMIT 1",
+        &[(76, 192), (33, 3)],
+    ),
+    ("SHOW DATABASES", &[(83, 192)]),
+    ("SHOW WARNINGS", &[(33, 21), (63, 5), (33, 1536)]),
+    (
+        "SELECT EVENT_NAME FROM performance_schema.events_waits_current",
+        &[(255, 512)],
+    ),
+    (
+        "SELECT UPPER(USER()), TRIM(VERSION())",
+        &[(33, 864), (33, 21)],
+    ),
+];
+
+/// The collations and lengths of the statements' columns.
+fn original_columns(conn: &mut Conn) -> Vec<Vec<(u16, u32)>> {
+    prepare(conn);
+    support::exec(conn, "SET character_set_results = NULL");
+    let of = |(sql, _): (&str, _)| {
+        let mut result = conn
+            .query_iter(sql)
+            .unwrap_or_else(|e| panic!("{sql}: {e}"));
+        let columns = result.columns();
+        let columns = columns.as_ref().iter();
+        let columns = columns.map(|c| (c.character_set(), c.column_length()));
+        let columns = columns.collect();
+        result.by_ref().for_each(drop);
+        columns
+    };
+    ORIGINAL.into_iter().map(of).collect()
+}
+
+#[test]
+fn texts_that_nothing_converts_have_their_own_character_set() {
+    let check = |conn: &mut Conn| {
+        for (columns, (sql, expected)) in original_columns(conn).iter().zip(ORIGINAL) {
+            assert_eq!(columns.as_slice(), expected, "{sql}");
+        }
+    };
+    if let Ok(version) = std::env::var("TARE_METADATA") {
+        let server = mysqld::start(&version, &["--performance-schema=ON"]);
+        check(&mut server.connect());
+    }
+    let running = support::Running::with(|config| config.performance_schema = true);
+    check(&mut running.client());
 }

@@ -101,19 +101,30 @@ fn sorted_columns(conn: &mut Conn, table: &str) -> String {
 
 /// The definitions of a result's columns, each behind a tab.
 fn columns(conn: &mut Conn, sql: &str) -> String {
+    crate::support::exec(conn, "SET character_set_results = NULL");
+    let original = definitions(conn, sql);
+    crate::support::exec(conn, "SET character_set_results = utf8mb4");
+    let all = definitions(conn, sql);
+    let all = all.iter().zip(&original);
+    all.map(|(c, original)| format!("\t{}", column(c, original)))
+        .collect()
+}
+
+fn definitions(conn: &mut Conn, sql: &str) -> Vec<Column> {
     let mut result = conn
         .query_iter(sql)
         .unwrap_or_else(|e| panic!("{sql}: {e}"));
-    let columns = result.columns();
-    let all = columns.as_ref().iter().map(|c| format!("\t{}", column(c)));
-    let all = all.collect();
+    let columns = result.columns().as_ref().to_vec();
     while let Some(set) = result.iter() {
         set.for_each(drop);
     }
-    all
+    columns
 }
 
-fn column(column: &Column) -> String {
+/// The numbers of the collations of utf8mb3 that MySQL's system tables have.
+const UTF8MB3: [u16; 3] = [33, 76, 83];
+
+fn column(column: &Column, original: &Column) -> String {
     let is_text = column.character_set() != 63;
     let is_long = (249..=252).contains(&(column.column_type() as u8));
     // A client that gets utf8mb4 has four times the bytes of a TEXT.
@@ -131,7 +142,11 @@ fn column(column: &Column) -> String {
         column.column_type() as u8,
         column.decimals(),
         flags.bits(),
-        if is_text { "t" } else { "b" },
+        match original.character_set() {
+            63 => "b".to_owned(),
+            own if UTF8MB3.contains(&own) => own.to_string(),
+            _ => "t".to_owned(),
+        },
         column.schema_str(),
         column.table_str(),
         column.org_table_str(),
