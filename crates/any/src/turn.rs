@@ -115,6 +115,12 @@ pub fn woken() -> u64 {
     }
 }
 
+/// Whether the thread polls and reads connections, and no other thread reads them for it.
+#[inline]
+pub fn is_loop() -> bool {
+    THREAD.with(|thread| thread.woken.get()) != 0 && !HAS_READERS.load(Ordering::Relaxed)
+}
+
 /// When what the thread reads now arrived: its poll returned then, or, for a thread that does not poll, the
 /// last poll of another thread that passes on what arrives.
 #[inline]

@@ -33,7 +33,8 @@ pub struct Activity {
     pub periods: [AtomicU32; 2],
     /// Of a thread that serves many sessions in turn: id of the one that it serves now, 0 = none, or unknown.
     pub served: AtomicU64,
-    _reserved: [AtomicU64; 1],
+    /// Ticks when the poll returned after which it serves that session, 0 = unknown.
+    pub served_since: AtomicU64,
 }
 
 #[cfg(not(loom))]

@@ -29,7 +29,7 @@ pub struct ActiveThread {
     pub account: u32,
     /// Its connection, 0 = a background thread.
     pub processlist_id: u64,
-    /// Its id in the operating system, 0 = unknown.
+    /// Its id in the operating system, 0 = unknown. Of a session that an event loop serves: that of the loop.
     pub os_id: u64,
     /// Its process, 0 = that of the segment's header.
     pub process_id: u32,
@@ -51,6 +51,8 @@ pub struct ActiveThread {
     pub file: Option<Arc<str>>,
     /// The `traceparent` of its client's request.
     pub traceparent: Option<Arc<str>>,
+    /// If it is a session that an event loop serves: the slot of the loop's thread.
+    pub loop_slot: Option<usize>,
 }
 
 /// A statement that runs.
@@ -68,15 +70,15 @@ pub struct RunningStatement {
     pub is_cut: bool,
 }
 
-/// The session whose command an event loop executes.
+/// An event loop, and the session that it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// The session's id.
     pub session: u64,
-    /// The loop's thread, in the operating system.
-    pub os_id: u64,
-    /// The thread's process, 0 = that of the segment's header.
-    pub process_id: u32,
+    /// Ticks when the loop's poll returned, 0 = unknown.
+    pub since: u64,
+    /// The slot of the loop's thread.
+    pub slot: usize,
 }
 
 /// All threads at one moment.
@@ -108,8 +110,8 @@ pub fn active_threads(view: View<'_>) -> Population {
         if served != 0 {
             population.served.push(Served {
                 session: served,
-                os_id: slot.os_id.load(Ordering::Relaxed),
-                process_id: process::id(slot.process.load(Ordering::Relaxed)),
+                since: slot.activity.served_since.load(Ordering::Relaxed),
+                slot: number,
             });
         }
         let open = |depth: &tare_layout::primitive::AtomicU32| depth.load(Ordering::Relaxed) != 0;
@@ -119,20 +121,21 @@ pub fn active_threads(view: View<'_>) -> Population {
             population.active.extend(read_stable(view, number, slot));
         }
     }
-    population.assign_loops();
+    population.assign_loops(view);
     population
 }
 
 impl Population {
-    /// A session that an event loop serves does what the loop's thread does.
-    fn assign_loops(&mut self) {
+    /// What the thread of an event loop does, the session does that it serves.
+    fn assign_loops(&mut self, view: View<'_>) {
         for served in &self.served {
             let mut active = self.active.iter_mut();
-            if let Some(session) = active.find(|thread| thread.id == served.session)
-                && session.os_id == 0
-            {
-                session.os_id = served.os_id;
-                session.process_id = served.process_id;
+            let session = active.find(|thread| thread.id == served.session);
+            if session.is_some_and(|session| session.assign_loop(view, served.slot)) {
+                // Its wait is the session's.
+                let is_loop = |thread: &ActiveThread| thread.slot == served.slot;
+                self.active
+                    .retain(|thread| !is_loop(thread) || thread.statement.is_some());
             }
         }
     }
@@ -155,6 +158,37 @@ pub fn active_thread(view: View<'_>, number: usize) -> Option<ActiveThread> {
 }
 
 impl ActiveThread {
+    /// If the event loop whose thread is in this slot serves this session, and no other thread works for it, the session
+    /// does what that thread does. False: nothing was changed.
+    fn assign_loop(&mut self, view: View<'_>, number: usize) -> bool {
+        let slot = view.slot(number);
+        let served = || slot.activity.served.load(Ordering::Relaxed);
+        if self.os_id != 0 || served() != self.id {
+            return false;
+        }
+        let id = slot.thread_id.load(Ordering::Relaxed);
+        let active = active_wait(slot, id).map(|(wait, _)| wait);
+        let wait = active.or_else(|| wait(slot, id));
+        fence(Ordering::Acquire);
+        if served() != self.id {
+            return false;
+        }
+        self.os_id = slot.os_id.load(Ordering::Relaxed);
+        self.process_id = process::id(slot.process.load(Ordering::Relaxed));
+        self.wait = self.wait.or(wait);
+        self.loop_slot = Some(number);
+        true
+    }
+
+    /// The same thread, read again, if it is still active.
+    pub(crate) fn read_again(&self, view: View<'_>) -> Option<Self> {
+        let mut now = active_thread(view, self.slot).filter(|now| now.id == self.id)?;
+        if let Some(number) = self.loop_slot {
+            now.assign_loop(view, number);
+        }
+        Some(now)
+    }
+
     /// Whether the thread did something else when `before` was read.
     pub fn is_further_than(&self, before: &Self) -> bool {
         let statement = |thread: &Self| {
@@ -214,6 +248,7 @@ fn read(view: View<'_>, number: usize, slot: &Slot) -> ActiveThread {
         wait: active_wait.or_else(|| wait(slot, id)),
         lock_address: lock_address.unwrap_or(0),
         file: None,
+        loop_slot: None,
         // Last: it is that of the statement if it has not changed since.
         traceparent: read_traceparent(traceparent, sequence),
     }

@@ -12,12 +12,13 @@ use std::{fs, io};
 use tare_layout::View;
 use tare_layout::slot::LIVE;
 
-use crate::active::{ActiveThread, Population, thread_at};
+use crate::active::{ActiveThread, Population, Served, thread_at};
 use crate::attach::Segment;
 use crate::classes::text;
 use crate::time::Clock;
 
-/// A command must have run so long before it is asked who waits for it. Shorter ones end before it could be reported.
+/// A loop must not have polled for so long before it is asked who waits for it. Shorter times end before they could be
+/// reported.
 pub const MIN_HOLD: Duration = Duration::from_millis(10);
 
 /// A session that waits for an event loop.
@@ -29,7 +30,7 @@ pub struct QueuedSession {
     pub holder: u64,
 }
 
-/// Sessions that wait for an event loop whose command has run for [`MIN_HOLD`]. Only sessions over TCP are found.
+/// Sessions that wait for an event loop that has not polled for [`MIN_HOLD`]. Only sessions over TCP are found.
 pub fn queued_sessions(segment: &Segment) -> Vec<QueuedSession> {
     match segment.clock() {
         clock if clock.live => {
@@ -48,21 +49,26 @@ pub(crate) fn queued_among(
     now: Option<u64>,
     clock: Clock,
 ) -> Vec<QueuedSession> {
-    let holds_long = |thread: &&ActiveThread| {
-        let start = thread.statement.as_ref().map(|running| running.head.start);
-        start.is_some_and(|start| {
-            let ticks = start.zip(now).map(|(start, now)| now.saturating_sub(start));
-            // A statement that is not timed may have run for long.
-            ticks.is_none_or(|ticks| clock.ns(ticks) >= MIN_HOLD.as_nanos() as f64)
-        })
+    let holds_long = |served: &&Served| {
+        let ticks = now.map(|now| now.saturating_sub(served.since));
+        ticks.is_some_and(|ticks| clock.ns(ticks) >= MIN_HOLD.as_nanos() as f64)
     };
-    let holder = (population.served.iter()).find_map(|served| {
+    let loops = population.served.iter().filter(holds_long);
+    let holders = loops.filter_map(|served| {
         let mut active = population.active.iter();
-        active.find(|thread| thread.id == served.session && holds_long(thread))
+        active.find(|thread| thread.id == served.session)
     });
-    let Some(holder) = holder else {
-        return Vec::new();
-    };
+    holders
+        .take(MAX_HOLDERS)
+        .flat_map(|holder| queued_behind(segment, holder))
+        .collect()
+}
+
+/// The most event loops of which it is asked who waits for them.
+const MAX_HOLDERS: usize = 16;
+
+/// Sessions that wait for the event loop that serves this one.
+fn queued_behind(segment: &Segment, holder: &ActiveThread) -> Vec<QueuedSession> {
     let process = match holder.process_id {
         0 => segment.pid(),
         process => process,

@@ -10,7 +10,7 @@ use std::{fs, io};
 use tare_layout::View;
 use tare_layout::object::target;
 
-use crate::active::{ActiveThread, active_thread};
+use crate::active::ActiveThread;
 use crate::system_call;
 use crate::task::{CpuShare, OpenThreads, Sleep, TaskFiles};
 
@@ -192,8 +192,8 @@ impl Scheduler {
         for _ in 0..MAX_READS {
             let activity = self.read_thread(thread);
             thread.file = self.read_file(thread);
-            match active_thread(view, thread.slot) {
-                Some(now) if now.id == thread.id && now.is_further_than(thread) => *thread = now,
+            match thread.read_again(view) {
+                Some(now) if now.is_further_than(thread) => *thread = now,
                 _ => return activity,
             }
         }

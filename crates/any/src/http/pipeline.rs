@@ -10,6 +10,7 @@ use std::net::IpAddr;
 
 use engine::Command as State;
 use engine::statement::{self, Statement};
+use engine::thread;
 
 use super::methods::{self, Method};
 use super::requests::{self, Request};
@@ -17,7 +18,7 @@ use super::responses;
 use super::stages::Progress;
 use super::{proxy, route};
 use crate::session::{Protocol, Session, fail, shrink};
-use crate::turn::arrived;
+use crate::turn::{self, arrived};
 use crate::upstream::new_key;
 
 /// The most requests of a connection that have no response yet. The server reads as many as its buffers have
@@ -108,6 +109,9 @@ impl Protocol for Requests {
             bytes = &bytes[length..];
         }
         let since = arrived();
+        if self.session.is_recorded() && turn::is_loop() {
+            thread::serve_session(turn::woken());
+        }
         loop {
             let request = match self.pending.back_mut() {
                 Some(last) => &mut last.request,

@@ -10,6 +10,7 @@ mod locks;
 mod memcached;
 mod mysql;
 mod nginx;
+mod nginx_loop;
 mod nginx_upstream;
 mod postgres;
 mod postgres_statements;

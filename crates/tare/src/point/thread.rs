@@ -263,16 +263,18 @@ pub fn set_os_id(id: u64) {
 
 /// The calling thread works for the session that it has entered, also when it has left it, until it serves another
 /// one or none: for hosts whose threads serve many sessions in turn and enter them only for moments. A reader then
-/// knows for whom the others wait.
+/// knows for whom the others wait. `since`: when the thread's last poll returned ([`crate::idle::now`]).
 #[cfg(feature = "door")]
 #[doc(hidden)]
 #[inline]
-pub fn serve_session() {
+pub fn serve_session(since: u64) {
     if let Some(session) = local_of_statements()
         && let Some(thread) = hot::own_local()
     {
         let id = session.slot.thread_id.load(Ordering::Relaxed);
-        thread.slot.activity.served.store(id, Ordering::Relaxed);
+        let line = &thread.slot.activity;
+        line.served_since.store(since, Ordering::Relaxed);
+        line.served.store(id, Ordering::Relaxed);
     }
 }
 
