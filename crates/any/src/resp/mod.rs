@@ -4,6 +4,7 @@
 //! |---|---|
 //! | commands | the commands, their classes and where their keys are |
 //! | pipeline | the commands of a connection that run; its user, name and database |
+//! | pipeline/only | a command that is sent alone |
 //! | replies | reads replies: where each ends, and whether it is an error |
 //! | requests | reads requests |
 //! | stages | the stages of a command |
