@@ -187,6 +187,43 @@ pub fn date_parts(ctx: &Context<'_>, i: usize) -> Option<Parts> {
     }
 }
 
+/// 1292: warns that an argument is no date or time, which its value is read as: `date`, `datetime` or `time`.
+pub(crate) fn warn_of_moment(ctx: &Call<'_>, i: usize, kind: &str) {
+    let is_text = matches!(ctx.get_raw(i), ValueRef::Text(_) | ValueRef::Blob(_));
+    let Some(value) = text(&**ctx, i) else { return };
+    // A time is one of the current day.
+    let is_time = kind != "time" && value.trim_start_matches('-').as_bytes().get(2) == Some(&b':');
+    if is_time || kind == "time" && !is_text {
+        return;
+    }
+    match is_text && kind != "datetime" {
+        true => ctx.session.truncated(kind, value.as_bytes()),
+        false => {
+            let value = quoted(value.as_bytes());
+            let message = format!("Incorrect datetime value: '{value}'");
+            ctx.session.warn(1292, &message);
+        }
+    }
+}
+
+/// An argument as a date; with a warning if it is none.
+pub(crate) fn checked_date(ctx: &Call<'_>, i: usize, kind: &str) -> Option<DateTime> {
+    let date = date(ctx, i);
+    if date.is_none() {
+        warn_of_moment(ctx, i, kind);
+    }
+    date
+}
+
+/// An argument as a time; with a warning if it is none.
+pub(crate) fn checked_clock(ctx: &Call<'_>, i: usize) -> Option<i64> {
+    let clock = clock(ctx, i);
+    if clock.is_none() {
+        warn_of_moment(ctx, i, "time");
+    }
+    clock
+}
+
 /// An argument as a date.
 pub fn date(ctx: &Context<'_>, i: usize) -> Option<DateTime> {
     date_parts(ctx, i)?.moment()

@@ -8,11 +8,11 @@ use crate::prelude::*;
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     own("date", 1, 1, Date, |ctx| {
-        opt(allowed_parts(ctx).map(|parts| parts.date_text()))
+        opt(checked_parts(ctx, "date").map(|parts| parts.date_text()))
     }),
     renamed("day", 1, 1, Int, "dayofmonth"),
     own("dayname", 1, 1, Text, |ctx| {
-        opt(date(ctx, 0).map(|d| time::day_name(d).to_owned()))
+        opt(checked_date(ctx, 0, "date").map(|d| time::day_name(d).to_owned()))
     }),
     own("dayofmonth", 1, 1, Int, |ctx| of_parts(ctx, |(_, _, d)| d)),
     own("dayofweek", 1, 1, Int, |ctx| {
@@ -35,9 +35,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         of_clock(ctx, |u| u / 3_600_000_000)
     }),
     own("last_day", 1, 1, Date, |ctx| {
-        let month = date_parts(ctx, 0)
-            .map(|p| p.date)
-            .filter(|(_, month, _)| *month > 0);
+        let parts = date_parts(ctx, 0);
+        if parts.is_none() {
+            warn_of_moment(ctx, 0, "date");
+        }
+        let month = parts.map(|p| p.date).filter(|(_, month, _)| *month > 0);
         opt(month.map(|(y, m, _)| format!("{y:04}-{m:02}-{:02}", time::days_in_month(y, m))))
     }),
     own("microsecond", 1, 1, Int, |ctx| {
@@ -48,7 +50,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
     own("month", 1, 1, Int, |ctx| of_parts(ctx, |(_, m, _)| m)),
     own("monthname", 1, 1, Text, |ctx| {
-        opt(date(ctx, 0).map(|d| time::month_name(d).to_owned()))
+        opt(checked_date(ctx, 0, "date").map(|d| time::month_name(d).to_owned()))
     }),
     own("quarter", 1, 1, Int, |ctx| {
         of_parts(ctx, |(_, m, _)| (m + 2) / 3)
@@ -57,15 +59,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         of_clock(ctx, |u| u / 1_000_000 % 60)
     }),
     own("time", 1, 1, Time, |ctx| {
-        opt(clock(ctx, 0).map(time::time_text))
+        opt(checked_clock(ctx, 0).map(time::time_text))
     }),
     own("time_to_sec", 1, 1, Int, |ctx| {
-        opt(clock(ctx, 0).map(|u| u / 1_000_000))
+        opt(checked_clock(ctx, 0).map(|u| u / 1_000_000))
     }),
     own("timestamp", 1, 2, DateTime, |ctx| {
         if ctx.len() == 1 {
             let digits = |parts: &Parts| if parts.micros % 1_000_000 == 0 { 0 } else { 6 };
-            return opt(allowed_parts(ctx).and_then(|parts| parts.text_with(digits(&parts))));
+            let parts = checked_parts(ctx, "datetime");
+            return opt(parts.and_then(|parts| parts.text_with(digits(&parts))));
         }
         opt(date(ctx, 0).and_then(|d| {
             let by = clock(ctx, 1)?;
@@ -94,7 +97,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_datetime", 2, 2, |ctx| {
         let digits = int(ctx, 1).unwrap_or(0);
-        opt(allowed_parts(ctx).and_then(|parts| parts.text_with(digits)))
+        opt(checked_parts(ctx, "datetime").and_then(|parts| parts.text_with(digits)))
     }),
     // A time, or a date and time, with so many digits behind the second: those of its type.
     helper("tare_fraction", 2, 2, |ctx| {
@@ -139,7 +142,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
     helper("tare_time", 2, 2, |ctx| {
         let digits = int(ctx, 1).unwrap_or(0);
-        opt(clock(ctx, 0).map(|u| time::time_text_with(time::rounded(u, digits), digits)))
+        opt(checked_clock(ctx, 0).map(|u| time::time_text_with(time::rounded(u, digits), digits)))
     }),
 ];
 
@@ -156,6 +159,15 @@ pub(crate) fn with_fraction(value: &str, digits: usize) -> String {
         0 => format!("{seconds}{midnight}"),
         _ => format!("{seconds}{midnight}.{fraction:0<digits$}"),
     }
+}
+
+/// The same, with a warning if it is none.
+fn checked_parts(ctx: &Call<'_>, kind: &str) -> Option<Parts> {
+    let parts = allowed_parts(ctx);
+    if parts.is_none() {
+        warn_of_moment(ctx, 0, kind);
+    }
+    parts
 }
 
 /// The first argument as a date that @@sql_mode allows: its month and day may be zero.
@@ -176,12 +188,16 @@ fn allowed_parts(ctx: &Call<'_>) -> Option<Parts> {
 
 /// A number of a date.
 fn of_date(ctx: &Call<'_>, f: fn(DateTime) -> i64) -> Answer {
-    opt(date(ctx, 0).map(f))
+    opt(checked_date(ctx, 0, "date").map(f))
 }
 
 /// A number of a date whose month and day may be zero.
 fn of_parts(ctx: &Call<'_>, f: fn((i64, i64, i64)) -> i64) -> Answer {
-    opt(date_parts(ctx, 0).map(|p| f(p.date)))
+    let parts = date_parts(ctx, 0);
+    if parts.is_none() {
+        warn_of_moment(ctx, 0, "date");
+    }
+    opt(parts.map(|p| f(p.date)))
 }
 
 /// The day of 9999-12-31, as TO_DAYS has it.
@@ -195,7 +211,7 @@ fn day_number(d: DateTime) -> i64 {
 
 /// A number of a time, which has no sign.
 fn of_clock(ctx: &Call<'_>, f: fn(i64) -> i64) -> Answer {
-    opt(clock(ctx, 0).map(|u| f(u.abs())))
+    opt(checked_clock(ctx, 0).map(|u| f(u.abs())))
 }
 
 /// EXTRACT: a part of a date or a time, or the digits of several parts.
@@ -214,6 +230,7 @@ fn extract(ctx: &Call<'_>) -> Answer {
     );
     if of_day {
         let Some(parts) = parts() else {
+            warn_of_moment(ctx, 1, "datetime");
             return Ok(Value::Null);
         };
         let (year, month, day) = parts.date;
@@ -235,7 +252,10 @@ fn extract(ctx: &Call<'_>) -> Answer {
     let (day, micros) = match instant {
         Some(Instant::Moment(at)) => (at.date.2, at.micros),
         Some(Instant::Time(micros)) => (0, micros),
-        None => return Ok(Value::Null),
+        None => {
+            warn_of_moment(ctx, 1, "time");
+            return Ok(Value::Null);
+        }
     };
     let sign = if micros < 0 { -1 } else { 1 };
     opt(clock_parts(&unit, day, micros.abs()).map(|n| n * sign))
@@ -288,9 +308,9 @@ fn mode(ctx: &Call<'_>) -> i64 {
 }
 
 fn week(ctx: &Call<'_>) -> Answer {
-    opt(date(ctx, 0).map(|d| time::week(d, mode(ctx))))
+    opt(checked_date(ctx, 0, "date").map(|d| time::week(d, mode(ctx))))
 }
 
 fn yearweek(ctx: &Call<'_>) -> Answer {
-    opt(date(ctx, 0).map(|d| year_week(d, mode(ctx))))
+    opt(checked_date(ctx, 0, "date").map(|d| year_week(d, mode(ctx))))
 }

@@ -66,6 +66,11 @@ pub trait EvaluationContext: SessionFacts + Debug {
         self.warn(1292, &format!("Truncated incorrect {kind} value: '{text}'"));
     }
 
+    /// The warning that is an error, because the statement changes rows in strict mode.
+    fn refused_warning(&self) -> Option<SqlError> {
+        None
+    }
+
     /// 1300: warns that bytes are no text of a character set. Returns whether @@sql_mode is strict.
     fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool {
         let digits: String = bytes.iter().map(|b| format!("{b:02X}")).collect();

@@ -93,6 +93,16 @@ pub(crate) static HELPERS: &[Helper] = &[
         }),
         _ => ctx.argument(0),
     }),
+    // The exact number of a text, with a warning.
+    helper("tare_decimal_of_text", 1, 1, |ctx| match ctx.get_raw(0) {
+        ValueRef::Text(t) => {
+            if !t.trim_ascii().is_empty() {
+                ctx.session.truncated("DECIMAL", t);
+            }
+            Ok(Value::Text(Decimal::prefix(t).0.text()))
+        }
+        _ => ctx.argument(0),
+    }),
     // CAST(x AS SIGNED), and AS UNSIGNED where the second argument is 1.
     // The third is whether the operand is unsigned, and the fourth whether a value out of range is an
     // error. The fifth is the origin of a double: see [`cast_double`].
@@ -340,6 +350,8 @@ fn truncated(ctx: &Call<'_>, message: String, refuses: bool) -> rusqlite::Result
         return Err(raise(SqlError::new(1292, message)));
     }
     ctx.session.warn(1292, &message);
+    // No CAST of the statement: the conversion to the column's type decides whether the value is an error.
+    let _ = ctx.session.refused_warning();
     Ok(())
 }
 

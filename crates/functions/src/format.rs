@@ -43,9 +43,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 /// A date in a format.
 fn formatted(ctx: &Call<'_>) -> Answer {
-    let arguments = date_parts(ctx, 0)
-        .zip(text(ctx, 1))
-        .filter(|(_, f)| !f.is_empty());
+    let parts = date_parts(ctx, 0);
+    if parts.is_none() {
+        warn_of_moment(ctx, 0, "datetime");
+    }
+    let arguments = parts.zip(text(ctx, 1)).filter(|(_, f)| !f.is_empty());
     opt(arguments.and_then(|(at, f)| time::format(&at, &f)))
 }
 

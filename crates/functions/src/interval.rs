@@ -14,7 +14,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     code("date_add", 2, 2, Moved, date_add),
     code("date_sub", 2, 2, Moved, date_sub),
     own("datediff", 2, 2, Int, |ctx| {
-        opt(date(ctx, 0).zip(date(ctx, 1)).map(|(a, b)| a.days - b.days))
+        let days = |i| checked_date(ctx, i, "date").map(|d| d.days);
+        opt(days(0).zip(days(1)).map(|(a, b)| a - b))
     }),
     own("makedate", 2, 2, Date, |ctx| {
         opt(int(ctx, 0).zip(int(ctx, 1)).and_then(|(y, n)| {
@@ -81,7 +82,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Ok(time::time_text(difference.clamp(-MAX_TIME_MICROS, MAX_TIME_MICROS)).into())
     }),
     own("timestampadd", 3, 3, Text, |ctx| {
-        match (text(ctx, 0), date(ctx, 2)) {
+        match (text(ctx, 0), checked_date(ctx, 2, "datetime")) {
             (Some(unit), Some(d)) => opt(count(ctx, 1, &unit)
                 .and_then(|n| d.add(n, &unit))
                 .map(moved)),
@@ -90,8 +91,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
     own("timestampdiff", 3, 3, Int, |ctx| {
         opt(text(ctx, 0).and_then(|unit| {
-            date(ctx, 1)
-                .zip(date(ctx, 2))
+            checked_date(ctx, 1, "datetime")
+                .zip(checked_date(ctx, 2, "datetime"))
                 .and_then(|(a, b)| time::difference(unit.trim_start_matches("SQL_TSI_"), a, b))
         }))
     }),
@@ -117,7 +118,7 @@ pub(crate) static HELPERS: &[Helper] = &[
                 });
             return opt(moved);
         }
-        match (date(ctx, 0), count(ctx, 1, &unit)) {
+        match (checked_date(ctx, 0, "datetime"), count(ctx, 1, &unit)) {
             (Some(d), Some(n)) => match &*unit {
                 "MICROSECOND" | "SECOND" | "MINUTE" | "HOUR" | "DAY" | "WEEK" | "MONTH"
                 | "QUARTER" | "YEAR" => opt(d.add(n, &unit).map(moved)),

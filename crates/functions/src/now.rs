@@ -8,7 +8,7 @@ use crate::prelude::*;
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     own("convert_tz", 3, 3, DateTime, |ctx| {
-        opt(date(ctx, 0).and_then(|d| {
+        opt(checked_date(ctx, 0, "datetime").and_then(|d| {
             let (from, to) = (Zone::find(&text(ctx, 1)?)?, Zone::find(&text(ctx, 2)?)?);
             Some(to.local(from.utc(d)).text())
         }))
@@ -127,7 +127,7 @@ fn unix_timestamp(ctx: &Call<'_>) -> Answer {
     if matches!(ctx.get_raw(0), ValueRef::Null) {
         return Ok(Value::Null);
     }
-    let utc = date(ctx, 0).map(|d| ctx.session.zone().utc(d).total());
+    let utc = checked_date(ctx, 0, "datetime").map(|d| ctx.session.zone().utc(d).total());
     let utc = utc.filter(|utc| (0..=LAST_SECOND * 1_000_000 + 999_999).contains(utc));
     let total = utc.unwrap_or(0);
     Ok(match total % 1_000_000 {

@@ -185,7 +185,7 @@ fn in_units(x: f64, unit: &str) -> String {
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
-    helper("tare_int", 1, 1, to_integer),
+    helper("tare_int", 1, 2, to_integer),
     helper("tare_uint", 1, 1, |ctx| {
         Ok(match to_integer(ctx)? {
             Value::Integer(n) => crate::exact::integer((n as u64).into()),
@@ -222,7 +222,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_xor", 2, 2, |ctx| {
         opt(int(ctx, 0).zip(int(ctx, 1)).map(|(a, b)| a ^ b))
     }),
-    helper("tare_real", 1, 1, |ctx| {
+    helper("tare_real", 1, 2, |ctx| {
         warn_of_text(ctx);
         opt(real(ctx, 0))
     }),
@@ -233,7 +233,7 @@ pub(crate) static HELPERS: &[Helper] = &[
         x => opt(x.map(|x| f64::from(x as f32))),
     }),
     // A number as it is, a text's as far as it goes.
-    helper("tare_number", 1, 1, |ctx| {
+    helper("tare_number", 1, 2, |ctx| {
         warn_of_text(ctx);
         Ok(match ctx.get_raw(0) {
             ValueRef::Null => Value::Null,
@@ -250,9 +250,11 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
 ];
 
-/// Warns of a text that is read as a number and is none. MySQL reads a blank one as 0.
+/// Warns of a text that is read as a number and is none, unless there is a second argument. MySQL reads a blank one
+/// as 0.
 fn warn_of_text(ctx: &Call<'_>) {
-    if let ValueRef::Text(text) = ctx.get_raw(0)
+    if let ValueRef::Text(text) | ValueRef::Blob(text) = ctx.get_raw(0)
+        && ctx.len() == 1
         && !text.trim_ascii().is_empty()
         && !Number::of(text).is_all()
     {
@@ -316,7 +318,7 @@ fn to_integer(ctx: &Call<'_>) -> Answer {
         return Ok(int(ctx, 0).map_or(Value::Null, Value::Integer));
     };
     let integer = Number::of_integer(t);
-    if !integer.is_all() {
+    if !integer.is_all() && ctx.len() == 1 {
         ctx.session.truncated("INTEGER", t);
     }
     Ok(Value::Integer(integer.bits()))

@@ -10,7 +10,7 @@ use sqlparser::ast::Expr;
 use tare_dialect::error::Result;
 use tare_dialect::function::{ANY, Evaluation, Form, ReturnType, Signature, SqlCall};
 
-use crate::call::{Answer, Call, check_long};
+use crate::call::{Answer, Call, check_long, raise};
 use crate::evaluation::EvaluationContext;
 
 /// Computes a call's value.
@@ -303,6 +303,9 @@ impl Body {
                         let call = Call::new(ctx, &*session, handles_bytes);
                         call.check_arguments()?;
                         let value = body(&call)?;
+                        if let Some(error) = session.refused_warning() {
+                            return Err(raise(error));
+                        }
                         check_long((&value).into())?;
                         Ok(match call.chosen.get() {
                             Some(i) => CallValue::Argument(i),

@@ -164,6 +164,10 @@ impl EvaluationContext for SessionContext {
         self.state.text("sql_mode").unwrap_or_default()
     }
 
+    fn refused_warning(&self) -> Option<SqlError> {
+        self.state.warnings.take_refused()
+    }
+
     fn interruption(&self) -> SqlError {
         self.state.control.interruption()
     }

@@ -42,6 +42,8 @@ pub struct Sql {
     pub null_column: Option<String>,
     /// The database that is written to.
     pub writes: Option<String>,
+    /// Whether warnings of wrong values are errors, because strict mode has them for changes.
+    pub refuses_warnings: bool,
     /// The locks that FOR UPDATE and FOR SHARE request.
     pub row_locks: RowLocks,
     /// ON DUPLICATE KEY UPDATE.

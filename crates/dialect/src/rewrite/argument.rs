@@ -5,7 +5,9 @@ use sqlparser::ast::{BinaryOperator, DataType, DateTimeField, Expr, UnaryOperato
 use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED, WireType};
 
 use super::Rewriter;
+use super::compare::operand;
 use super::exact::{Class, origin_of};
+use super::operands::operands;
 use super::rewriter::Conversion;
 use crate::function::{Parameter, argument_mut, arguments, name_of, parameter};
 use crate::{node, types};
@@ -169,6 +171,44 @@ impl Rewriter<'_> {
         let is = |test: fn(&WireType) -> bool| wire.as_ref().is_some_and(test);
         if members == Some(true) || is(types::is_temporal) || reads_truth && is(types::is_json) {
             node::replace(expr, |e| Expr::IsTrue(Box::new(e)));
+        }
+    }
+
+    /// MySQL does not warn of these if they are read as numbers and are none: TEXT, BLOB, ENUM and SET columns, IFNULL and
+    /// COALESCE, and what is compared with a YEAR.
+    pub(super) fn silence_long_texts(
+        &mut self,
+        expr: &mut Expr,
+        later: &mut [(usize, Conversion)],
+    ) {
+        if later.is_empty() {
+            return;
+        }
+        let is_year = |t: &WireType| t.code == ColumnType::MYSQL_TYPE_YEAR;
+        let compares_year = operands(expr).is_some_and(|all| {
+            all.iter().any(|e| {
+                let column = self.names.column_of(e);
+                column.is_some_and(|c| c.wire.as_ref().is_some_and(is_year))
+            })
+        });
+        for (i, conversion) in later {
+            let quiet = match conversion {
+                Conversion::Number => Conversion::QuietNumber,
+                Conversion::Real => Conversion::QuietReal,
+                Conversion::Integer => Conversion::QuietInteger,
+                _ => continue,
+            };
+            let Some(operand) = operand(expr, *i) else {
+                continue;
+            };
+            let column = self.names.column_of(operand);
+            let is_quiet = column
+                .is_some_and(|c| c.members.is_some() || c.wire.is_some_and(|t| t.is_long_text()));
+            let is_choice = matches!(&*operand, Expr::Function(f)
+                if matches!(name_of(f).as_str(), "ifnull" | "coalesce"));
+            if is_quiet || is_choice || compares_year {
+                *conversion = quiet;
+            }
         }
     }
 

@@ -68,10 +68,20 @@ impl Conversion {
             Self::Digits => "tare_moment",
             Self::Real => "tare_real",
             Self::Read => "tare_exact",
+            Self::DecimalOfText => "tare_decimal_of_text",
             Self::JsonTruth => "tare_json_truth",
             Self::JsonScalar => "tare_json_scalar",
             Self::DocumentBytes => "tare_json_bytes",
             Self::DocumentMoment => "tare_json_moment",
+            Self::QuietNumber | Self::QuietReal | Self::QuietInteger => {
+                let name = match self {
+                    Self::QuietNumber => "tare_number",
+                    Self::QuietReal => "tare_real",
+                    _ => "tare_int",
+                };
+                let call = |e| node::call(name, vec![e, node::number(0)]);
+                return node::replace(operand, call);
+            }
             Self::Document => return node::replace(operand, document),
             Self::YearStart => "tare_year_start",
             Self::DateText => "tare_date_text",
@@ -308,6 +318,7 @@ impl Rewriter<'_> {
         self.plan_conversions(expr, &mut later)?;
         self.read_documents(expr, &mut later);
         self.unify_results(expr, &mut later);
+        self.silence_long_texts(expr, &mut later);
         self.conversions.0.push(later);
         Ok(())
     }
@@ -442,7 +453,8 @@ impl Rewriter<'_> {
         let all_numbers = sides
             .iter()
             .all(|s| s.is(types::is_number) || s.is(is_null));
-        if a.is(types::is_text) && all_numbers && !list.is_empty() {
+        let has_number = sides.iter().any(|s| s.is(types::is_number));
+        if a.is(types::is_text) && all_numbers && has_number {
             convert_to_number(expr, 0, later);
         } else if a.is(types::is_number) && !a.stored {
             for (i, (e, s)) in list.into_iter().zip(&sides).enumerate() {

@@ -210,16 +210,15 @@ impl Rewriter<'_> {
         if !are_moments {
             return Ok(self.compare_mixed_moments(expr, later));
         }
-        let is_no_moment = |e: &&mut Expr| match literal(e) {
-            Some((text, true)) => {
-                let is_date = !is_time(first) && written(text).is_some();
-                let is_double = is_time(first) && text.contains(['e', 'E']);
-                is_double || !is_date && alike(text, first.code, 0).is_none()
+        let refuses = self.mode.strict && self.sql.writes.is_some();
+        if let Some(number) = number_of_no_moment(&operands, first) {
+            let column = operands.iter().find_map(|e| self.names.column_of(e));
+            if let (true, Some(column)) = (refuses, column) {
+                return Err(incorrect(first, &number, &column.name));
             }
-            _ => false,
-        };
-        if operands.iter().any(is_no_moment) && self.compare_mixed_moments(expr, later) {
-            return Ok(true);
+            if self.compare_mixed_moments(expr, later) {
+                return Ok(true);
+            }
         }
         let mut operands = operands_of(expr).unwrap_or_default();
         let numbers = operands
@@ -240,9 +239,8 @@ impl Rewriter<'_> {
         let column = operands
             .iter()
             .find_map(|e| self.names.column_of(e).filter(|c| c.stored))
-            .filter(|_| between && !is_time(first))
+            .filter(|_| between && !is_time(first) || refuses && is_time(first))
             .map(|c| c.name.clone());
-        let refuses = self.mode.strict && self.sql.writes.is_some();
         let mixed = !is_time(first)
             && moments
                 .iter()
@@ -256,6 +254,7 @@ impl Rewriter<'_> {
                 let converted = alike(text, code, digits);
                 if let (Some(column), None, false) = (&column, &converted, is_number)
                     && !is_eased(text)
+                    && !(is_time(first) && text.trim().is_empty())
                 {
                     if refuses {
                         return Err(incorrect(first, text, column));
@@ -273,6 +272,18 @@ impl Rewriter<'_> {
         }
         Ok(true)
     }
+}
+
+/// A literal number that is no date, or no time, of a type.
+fn number_of_no_moment(operands: &[&mut Expr], t: &WireType) -> Option<String> {
+    let is_time = t.code == ColumnType::MYSQL_TYPE_TIME;
+    operands.iter().find_map(|e| {
+        let (text, _) = literal(e).filter(|(_, is_number)| *is_number)?;
+        let is_date = !is_time && written(text).is_some();
+        let is_double = is_time && text.contains(['e', 'E']);
+        let is_none = is_double || !is_date && alike(text, t.code, 0).is_none();
+        is_none.then(|| text.to_owned())
+    })
 }
 
 /// Whether a date is valid except for its month's length: comparisons accept the 30th of February.
@@ -297,6 +308,7 @@ fn is_eased(text: &str) -> bool {
 fn kind_of_date(t: &WireType) -> &'static str {
     match t.code {
         ColumnType::MYSQL_TYPE_DATE => "date",
+        ColumnType::MYSQL_TYPE_TIME => "time",
         _ => "datetime",
     }
 }

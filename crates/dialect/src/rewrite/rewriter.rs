@@ -35,10 +35,16 @@ pub(super) enum Conversion {
     Digits,
     /// A double.
     Real,
+    /// The same as `Number`, `Real` and `Integer`, without a warning of a text that is none.
+    QuietNumber,
+    QuietReal,
+    QuietInteger,
     /// The integer of its text, if the text is one.
     Read,
     /// A text, to be compared with exact numbers.
     Text,
+    /// The exact number of a text that is not entirely one.
+    DecimalOfText,
     /// A number of the digits of a date or a time with a fraction, which is exact.
     ExactDigits,
     /// A date and time with six digits behind the second.

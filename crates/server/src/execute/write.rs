@@ -87,7 +87,9 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     let single = guard.is_some().then(begin_single_statement);
     tare::stage::set(&points::EXECUTING);
     let warned = session.state.warnings.count();
+    session.state.warnings.refuse(sql.refuses_warnings);
     let mut result = step(session, id, uses.as_deref(), &mut *run.bind, change);
+    session.state.warnings.refuse(false);
     run.columns.uses = uses;
     session.release();
     if let Err(error) = &result

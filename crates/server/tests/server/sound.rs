@@ -3,9 +3,10 @@
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 
+use mysql::prelude::Queryable;
 use tare_server::Server;
 
-use super::support::{Directory, Running, config, errno, exec, one, rows};
+use super::support::{Directory, Running, all_of, config, errno, exec, one, rows};
 
 #[test]
 fn others_cannot_open_the_files_of_a_database() {
@@ -211,4 +212,69 @@ fn variables_are_set_to_the_nearest_allowed_value() {
         "SET SESSION max_execution_time = 0, sql_mode = 'STRICT_ALL_TABLES'",
     );
     assert_eq!(errno(&mut conn, "SET SESSION wait_timeout = 0"), 1231);
+}
+
+#[test]
+fn strict_mode_refuses_wrong_values_of_conditions_and_expressions() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), d DECIMAL(10,2), dt DATETIME, tx TEXT)",
+    );
+    exec(
+        &mut conn,
+        "INSERT INTO t VALUES (1, 'abc', 1.5, '2026-11-21 08:00:00', 'x')",
+    );
+    // As MySQL 9.7.4 answers.
+    for (sql, message) in [
+        (
+            "DELETE FROM t WHERE id = '12abc'",
+            "Truncated incorrect DOUBLE value: '12abc'",
+        ),
+        (
+            "UPDATE t SET v = 'q' WHERE d < '12abc'",
+            "Truncated incorrect DECIMAL value: '12abc'",
+        ),
+        (
+            "UPDATE t SET v = 'q' WHERE dt = 12",
+            "Incorrect datetime value: '12' for column 'dt' at row 1",
+        ),
+        (
+            "UPDATE t SET id = YEAR(v)",
+            "Truncated incorrect date value: 'abc'",
+        ),
+        (
+            "INSERT INTO t (id) SELECT v + 2 FROM t",
+            "Truncated incorrect DOUBLE value: 'abc'",
+        ),
+        (
+            "UPDATE t SET d = DATEDIFF(v, '2026-01-01')",
+            "Truncated incorrect date value: 'abc'",
+        ),
+        (
+            "DELETE FROM t WHERE v < CURDATE()",
+            "Truncated incorrect date value: 'abc'",
+        ),
+    ] {
+        match conn.query_drop(sql) {
+            Err(mysql::Error::MySqlError(e)) => {
+                assert_eq!((e.code, e.message.as_str()), (1292, message), "{sql}");
+            }
+            other => panic!("{sql}: {other:?}"),
+        }
+    }
+    // MySQL does not warn of a TEXT, and IGNORE makes warnings of errors.
+    exec(&mut conn, "UPDATE t SET d = 1.5 WHERE tx + 0 = 5");
+    exec(&mut conn, "INSERT IGNORE INTO t (id) SELECT v + 2 FROM t");
+    exec(&mut conn, "SELECT YEAR(v), d < '12abc' FROM t WHERE id = 1");
+    let warnings = all_of(&mut conn, "SHOW WARNINGS");
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    exec(&mut conn, "SET sql_mode = ''");
+    exec(&mut conn, "DELETE FROM t WHERE id = '12abc'");
+    exec(&mut conn, "UPDATE t SET d = YEAR(v)");
+    assert_eq!(
+        one(&mut conn, "SELECT COUNT(*) FROM t WHERE d IS NULL"),
+        "2"
+    );
 }

@@ -44,6 +44,7 @@ impl Rewriter<'_> {
                     other => other,
                 })?;
             self.sql.writes = Some(target.database.clone());
+            self.sql.refuses_warnings = self.mode.strict;
             self.sql.target = Some(target.table.clone());
             self.sql.joined = true;
             let selection = match delete.selection.take() {
@@ -71,6 +72,7 @@ impl Rewriter<'_> {
         };
         let target = self.target("DELETE", &one.relation)?;
         self.sql.writes = Some(target.database.clone());
+        self.sql.refuses_warnings = self.mode.strict;
         self.sql.target = Some(target.table.clone());
         let tail = self.some_rows(
             &target,

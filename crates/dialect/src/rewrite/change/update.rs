@@ -34,6 +34,7 @@ impl Rewriter<'_> {
         }
         let target = self.target("UPDATE", &update.table.relation)?;
         self.sql.writes = Some(target.database.clone());
+        self.sql.refuses_warnings = self.mode.strict;
         self.sql.target = Some(target.table.clone());
         let mut sql = format!("UPDATE {}", target.sql());
         let (mut sets, mut checks) = (Vec::new(), HashMap::new());
@@ -208,6 +209,7 @@ impl Rewriter<'_> {
         let target = self.named_target("UPDATE", std::slice::from_ref(&update.table), &called)?;
         let def = self.names.definition(&target.database, &target.table);
         self.sql.writes = Some(target.database.clone());
+        self.sql.refuses_warnings = self.mode.strict;
         self.sql.target = Some(target.table.clone());
         let selection = match update.selection.take() {
             Some(mut selection) => {

@@ -2,6 +2,7 @@
 
 use sqlparser::ast::{Expr, Value};
 use tare_mysql::decimal::Decimal;
+use tare_mysql::number::Number;
 use tare_mysql::wire::column::WireType;
 
 use super::{Class, as_number};
@@ -48,16 +49,21 @@ impl Rewriter<'_> {
         {
             return false;
         }
-        for (operand, class) in operands.iter_mut().zip(&mut classes) {
+        let compares_decimals = has(&classes, Class::Decimal);
+        for (i, (operand, class)) in operands.iter_mut().zip(&mut classes).enumerate() {
             if *class == Class::Text && number_literally(operand) {
                 *class = self.class(operand);
             }
             // A literal text has the same digits as a number.
             if *class == Class::Text
                 && let Some(text) = as_text(operand)
+                && Number::of(text.as_bytes()).is_all()
             {
                 **operand = node::digits(Decimal::prefix(text.as_bytes()).0.text());
                 *class = self.class(operand);
+            } else if *class == Class::Text && compares_decimals && as_text(operand).is_some() {
+                later.push((i, Conversion::DecimalOfText));
+                *class = Class::Decimal;
             }
         }
         let stored: Vec<bool> = operands

@@ -84,6 +84,7 @@ impl Rewriter<'_> {
             ignore: insert.ignore,
         };
         self.sql.writes = Some(target.database.clone());
+        self.sql.refuses_warnings = self.mode.strict && !insert.ignore;
         self.sql.target = Some(target.table.clone());
         self.sql.creates_ids = target.auto().is_some();
         target.check_columns_exist()?;
