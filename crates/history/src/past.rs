@@ -1,24 +1,28 @@
 //! Reads a history back, for tools that do not use SQL.
 
+mod rows;
+
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::{Field, Row};
 use rustix::fs::{Mode, OFlags};
 use tare_mysql::traceparent::TraceContext;
 use tare_reader::scheduler::State;
 
-use crate::blocks::{Block, Deadlock, DeadlockTransaction, Holder, HolderState, LockKind, Party};
+use crate::batch::Value;
+use crate::blocks::{Block, Deadlock};
 use crate::error::Error;
 use crate::hour::Hour;
-use crate::plan::{Plan, PlanReason};
+use crate::plan::Plan;
 use crate::run::OPEN;
 use crate::sample::Sample;
+use crate::scan::Scan;
 use crate::schema::{SAMPLED_AT, SAMPLED_AT_OF_VERSION_1, TABLES};
+use rows::NamedRow;
 
 /// The most attempts to read while files are moved.
 const MAX_TRIES: usize = 5;
@@ -101,31 +105,49 @@ pub enum Record {
 }
 
 impl Past {
-    /// Reads the records with their origins, including those in pieces that a recorder has not joined yet.
+    /// Reads the records with their origins, including those in pieces that a recorder has not joined yet. At any time
+    /// it holds the moments and samples of one hour of one host.
     ///
     /// # Errors
     /// [`Error`]: a file cannot be read.
     pub fn read(&self, take: &mut dyn FnMut(&Origin, Record)) -> Result<(), Error> {
-        // A recorder joins its pieces quickly and seldom.
+        let mut take_all = |records: Records| {
+            for (origin, record) in records {
+                take(&origin, record);
+            }
+        };
+        take_all(self.retry(Self::try_read_texts)?);
+        self.read_by_hour("moments", &mut take_all, |_, at, seconds| Record::Moment {
+            at,
+            seconds,
+        })?;
+        self.read_by_hour("samples", &mut take_all, |row, at, seconds| {
+            Record::Sample {
+                at,
+                seconds,
+                sample: Box::new(row.sample()),
+            }
+        })?;
+        take_all(self.retry(Self::try_read_blocks)?);
+        Ok(())
+    }
+
+    /// Reads again while files are moved: a recorder joins its pieces quickly and seldom.
+    fn retry(
+        &self,
+        read: impl Fn(&Self) -> Result<Option<Records>, Error>,
+    ) -> Result<Records, Error> {
         for _ in 0..MAX_TRIES {
-            if let Some(all) = self.try_read()? {
-                for (origin, record) in all {
-                    take(&origin, record);
-                }
-                return Ok(());
+            if let Some(records) = read(self)? {
+                return Ok(records);
             }
         }
         let moved = std::io::Error::other("its files are moved while they are read; try again");
         Err(Error::at(&self.directory)(moved))
     }
 
-    /// The same; `None` if a file was moved during the call.
-    fn try_read(&self) -> Result<Option<Records>, Error> {
-        let always = Self {
-            from: 0,
-            to: i64::MAX,
-            ..self.clone()
-        };
+    /// Texts of digests, plans and deadlocks; `None` if a file was moved during the call.
+    fn try_read_texts(&self) -> Result<Option<Records>, Error> {
         let mut all = Vec::new();
         let are_there = self.read_table("digests", &mut |origin, row| {
             if let (Some(digest), Some(text)) = (row.text("digest"), row.text("text")) {
@@ -133,57 +155,124 @@ impl Past {
                 all.push((Arc::clone(origin), Record::Text { digest, text }));
             }
         })?;
-        // The tables in the order of their records.
-        type Convert = fn(&NamedRow<'_>, i64, f64) -> Option<Record>;
-        let tables: [(&str, &Self, Convert); 5] = [
-            ("plans", &always, |row, _, _| {
-                row.plan().map(|plan| Record::Plan(Box::new(plan)))
-            }),
-            ("deadlocks", self, |row, at, _| {
+        let always = Self {
+            from: 0,
+            to: i64::MAX,
+            ..self.clone()
+        };
+        let are_there = are_there
+            && always.read_sorted("plans", &mut all, |row, _| {
+                row.plan(SAMPLED_AT)
+                    .map(|plan| Record::Plan(Box::new(plan)))
+            })?
+            && self.read_sorted("deadlocks", &mut all, |row, at| {
                 let deadlock = Box::new(row.deadlock());
                 Some(Record::Deadlock { at, deadlock })
-            }),
-            ("moments", self, |_, at, seconds| {
-                Some(Record::Moment { at, seconds })
-            }),
-            ("samples", self, |row, at, seconds| {
-                Some(Record::Sample {
-                    at,
-                    seconds,
-                    sample: Box::new(row.sample()),
-                })
-            }),
-            ("blocks", self, |row, at, _| {
-                let block = Box::new(row.block()?);
-                Some(Record::Block { at, block })
-            }),
-        ];
-        let mut are_there = are_there;
-        for (table, past, convert) in tables {
-            let mut records = Vec::new();
-            are_there = are_there
-                && past.read_table(table, &mut |origin, row| {
-                    if let Some((at, seconds)) = past.selected_time(&row)
-                        && let Some(record) = convert(&row, at, seconds)
-                    {
-                        records.push((at, (Arc::clone(origin), record)));
-                    }
-                })?;
-            records.sort_by_key(|(at, _)| *at);
-            all.extend(records.into_iter().map(|(_, record)| record));
-        }
+            })?;
         Ok(are_there.then_some(all))
     }
 
-    /// The time and the represented seconds of a row that is selected.
-    fn selected_time(&self, row: &NamedRow<'_>) -> Option<(i64, f64)> {
+    /// Sessions that waited for others; `None` if a file was moved during the call.
+    fn try_read_blocks(&self) -> Result<Option<Records>, Error> {
+        let mut all = Vec::new();
+        let are_there = self.read_sorted("blocks", &mut all, |row, at| {
+            let block = Box::new(row.block()?);
+            Some(Record::Block { at, block })
+        })?;
+        Ok(are_there.then_some(all))
+    }
+
+    /// Adds the records of a table in the order of time; false if a file was moved during the call.
+    fn read_sorted(
+        &self,
+        table: &str,
+        all: &mut Records,
+        convert: impl Fn(&NamedRow<'_>, i64) -> Option<Record>,
+    ) -> Result<bool, Error> {
+        let mut records = Vec::new();
+        let are_there = self.read_table(table, &mut |origin, row| {
+            if let Some(at) = self.selected_time(&row)
+                && let Some(record) = convert(&row, at)
+            {
+                records.push((at, (Arc::clone(origin), record)));
+            }
+        })?;
+        records.sort_by_key(|(at, _)| *at);
+        all.extend(records.into_iter().map(|(_, record)| record));
+        Ok(are_there)
+    }
+
+    /// Passes on the records of a table: of each hour those of one host after those of another, in the order of time.
+    fn read_by_hour(
+        &self,
+        name: &str,
+        take: &mut dyn FnMut(Records),
+        convert: impl Fn(&mut ScannedRow<'_>, i64, f64) -> Record,
+    ) -> Result<(), Error> {
+        let Some(table) = TABLES.into_iter().find(|table| table.name == name) else {
+            return Ok(());
+        };
+        let position = |name: &str| table.columns.iter().position(|column| column.name == name);
+        let (server, seconds) = (position("server"), position("seconds"));
+        let columns = table.columns.iter().enumerate();
+        let columns: HashMap<&str, usize> = columns.map(|(at, one)| (one.name, at)).collect();
+        let mut scan = self.scan(table, |_| true)?;
+        scan.sort_by_hour();
+        let mut texts = HashSet::new();
+        let mut place = (String::new(), -1, String::new());
+        let mut origin = Arc::new(Origin::default());
+        let mut records: Vec<(i64, (Arc<Origin>, Record))> = Vec::new();
+        let mut end_hour = |records: &mut Vec<(i64, (Arc<Origin>, Record))>| {
+            records.sort_by_key(|(at, _)| *at);
+            take(records.drain(..).map(|(_, record)| record).collect());
+        };
+        while scan.advance()? {
+            let (date, hour) = scan.hour().unwrap_or_default();
+            if (date, hour, scan.host()) != (&place.0, place.1, &place.2) {
+                place = (date.to_owned(), hour, scan.host().to_owned());
+                end_hour(&mut records);
+                texts.clear();
+            }
+            let text = |at: Option<usize>| match at.map(|at| scan.value(at)) {
+                Some(Value::Text(text)) => text.unwrap_or_default(),
+                _ => "",
+            };
+            if (scan.host(), text(server)) != (&origin.host, &origin.server) {
+                origin = Arc::new(Origin {
+                    host: scan.host().to_owned(),
+                    server: text(server).to_owned(),
+                });
+            }
+            let (Value::Long(Some(at)), Some(Value::Double(seconds))) =
+                (scan.value(0), seconds.map(|at| scan.value(at)))
+            else {
+                continue;
+            };
+            let at = at.div_euclid(1000);
+            let mut row = ScannedRow {
+                scan: &scan,
+                columns: &columns,
+                texts: &mut texts,
+            };
+            let record = convert(&mut row, at, seconds.unwrap_or(0.0));
+            records.push((at, (Arc::clone(&origin), record)));
+        }
+        end_hour(&mut records);
+        match scan.damaged().into_iter().next() {
+            Some(damaged) => Err(damaged),
+            None => Ok(()),
+        }
+    }
+
+    /// The time of a row that is selected.
+    fn selected_time(&self, row: &NamedRow<'_>) -> Option<i64> {
         let is_server = |name: &String| row.text("server").as_deref() == Some(name);
         let at = row
             .long(SAMPLED_AT)
             .or_else(|| row.long(SAMPLED_AT_OF_VERSION_1))?
             / 1000;
         let is_selected = (self.from..self.to).contains(&at) && self.server.iter().all(is_server);
-        is_selected.then(|| (at, row.double("seconds").unwrap_or(0.0)))
+        is_selected.then_some(at)
     }
 
     /// Reads the rows of a table; false if a file was moved during the call.
@@ -338,32 +427,34 @@ pub fn entries_with_prefix(directory: &Path, key: &str) -> Result<Vec<(String, P
     Ok(matches)
 }
 
-/// A row whose values are accessed by name, because a file of another version may lack some.
-struct NamedRow<'a>(&'a Row);
+/// A row of a scan whose values are accessed by name. Equal texts of an hour are one.
+struct ScannedRow<'a> {
+    scan: &'a Scan,
+    columns: &'a HashMap<&'static str, usize>,
+    texts: &'a mut HashSet<Arc<str>>,
+}
 
-impl NamedRow<'_> {
-    fn field(&self, name: &str) -> Option<&Field> {
-        let mut columns = self.0.get_column_iter();
-        columns.find_map(|(of, field)| (of == name).then_some(field))
+impl ScannedRow<'_> {
+    fn value(&self, name: &str) -> Value<'_> {
+        (self.columns.get(name)).map_or(Value::Long(None), |at| self.scan.value(*at))
     }
 
-    fn text(&self, name: &str) -> Option<Arc<str>> {
-        match self.field(name)? {
-            Field::Str(text) => Some(text.as_str().into()),
-            _ => None,
+    fn text(&mut self, name: &str) -> Option<Arc<str>> {
+        let at = *self.columns.get(name)?;
+        let Value::Text(Some(text)) = self.scan.value(at) else {
+            return None;
+        };
+        if let Some(text) = self.texts.get(text) {
+            return Some(Arc::clone(text));
         }
+        let text: Arc<str> = text.into();
+        self.texts.insert(Arc::clone(&text));
+        Some(text)
     }
 
     fn long(&self, name: &str) -> Option<i64> {
-        match self.field(name)? {
-            Field::Long(n) | Field::TimestampMicros(n) => Some(*n),
-            _ => None,
-        }
-    }
-
-    fn double(&self, name: &str) -> Option<f64> {
-        match self.field(name)? {
-            Field::Double(x) => Some(*x),
+        match self.value(name) {
+            Value::Long(n) => n,
             _ => None,
         }
     }
@@ -372,90 +463,12 @@ impl NamedRow<'_> {
         self.long(name)?.try_into().ok()
     }
 
-    fn trace(&self, prefix: &str) -> Option<TraceContext> {
-        let id = |name: &str| self.text(&format!("{prefix}{name}"));
-        TraceContext::from_ids(&id("trace_id")?, &id("span_id")?)
+    fn trace(&mut self) -> Option<TraceContext> {
+        let (trace, span) = (self.text("trace_id")?, self.text("span_id")?);
+        TraceContext::from_ids(&trace, &span)
     }
 
-    fn block(&self) -> Option<Block> {
-        let kind = self.text("kind")?;
-        let party = |prefix: &str, thread_id: u64| {
-            let name = |name: &str| format!("{prefix}{name}");
-            Party {
-                thread_id,
-                connection_id: self.unsigned(&name("connection_id")),
-                user: self.text(&name("user")),
-                client: self.text(&name("client")),
-                digest: self.text(&name("digest")),
-                text: self.text(&name("text")),
-                trace: self.trace(prefix),
-            }
-        };
-        let state = self.text("blocker_state");
-        Some(Block {
-            kind: LockKind::from_name(&kind)?,
-            object_schema: self.text("object_schema"),
-            object: self.text("object"),
-            index_name: self.text("index_name"),
-            lock_mode: self.text("lock_mode"),
-            wait_ns: self.unsigned("wait_ns"),
-            waiter: party("", self.unsigned("thread_id")?),
-            holder: self.unsigned("blocker").map(|blocker| Holder {
-                party: party("blocker_", blocker),
-                lock_mode: self.text("blocker_mode"),
-                state: state.and_then(|state| HolderState::from_name(&state)),
-                state_ns: self.unsigned("blocker_state_ns"),
-                transaction_ns: self.unsigned("blocker_transaction_ns"),
-            }),
-        })
-    }
-
-    fn deadlock(&self) -> Deadlock {
-        let transaction = self.long("transaction").map(|_| DeadlockTransaction {
-            is_victim: self.long("is_victim") == Some(1),
-            transaction_id: self.unsigned("transaction_id"),
-            transaction_ns: self.unsigned("transaction_ns"),
-            connection_id: self.unsigned("connection_id"),
-            user: self.text("user"),
-            client: self.text("client"),
-            digest: self.text("digest"),
-            text: self.text("text"),
-            object_schema: self.text("object_schema"),
-            object: self.text("object"),
-            index_name: self.text("index_name"),
-            lock_mode: self.text("lock_mode"),
-        });
-        Deadlock {
-            count: self.unsigned("count").unwrap_or(0),
-            name: self.text("deadlock"),
-            transactions: transaction.into_iter().collect(),
-        }
-    }
-
-    fn plan(&self) -> Option<Plan> {
-        let text = |name: &str| self.text(name).map(|text| text.to_string());
-        let at = self.unsigned(SAMPLED_AT)?;
-        let reason = PlanReason::from_name(&text("reason")?)?;
-        let names = |name: &str| {
-            let names = text(name).unwrap_or_default();
-            let names = names.split(", ").filter(|name| !name.is_empty());
-            names.map(str::to_owned).collect()
-        };
-        Some(Plan {
-            at: SystemTime::UNIX_EPOCH + Duration::from_micros(at),
-            schema: text("schema"),
-            digest: text("digest")?,
-            reason,
-            example: text("example"),
-            problem: text("problem"),
-            plan: text("plan"),
-            shape: text("shape"),
-            full_scans: names("full_scans"),
-            indexes: names("indexes"),
-        })
-    }
-
-    fn sample(&self) -> Sample {
+    fn sample(&mut self) -> Sample {
         Sample {
             thread_id: self.unsigned("thread_id").unwrap_or(0),
             thread: self.text("thread"),
@@ -480,7 +493,7 @@ impl NamedRow<'_> {
             system_call: self.text("system_call"),
             is_exact: self.long("is_exact").map(|is| is != 0),
             process_id: self.unsigned("process_id"),
-            trace: self.trace(""),
+            trace: self.trace(),
         }
     }
 }

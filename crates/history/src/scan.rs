@@ -146,6 +146,13 @@ impl Past {
 }
 
 impl Scan {
+    /// Reads the files by hour and host: pieces of the newest hours are listed first.
+    pub(crate) fn sort_by_hour(&mut self) {
+        let mut files: Vec<DataFile> = std::mem::take(&mut self.files).collect();
+        files.sort_by_cached_key(|file| (hour(&file.path), host(&file.path)));
+        self.files = files.into_iter();
+    }
+
     /// Moves to the next row; false after the last.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! Samples in a compact form: each distinct text once, and each sample as a row of numbers; and sums
 //! over them.
 
+mod past;
+
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tare_history::{Moment, Sample};
 
 use super::class::{CLASSES, class, is_off_cpu, wait_key};
+use past::Thinning;
 
 /// The dimensions of samples, as requests name them.
 pub const DIMENSIONS: [&str; 10] = [
@@ -133,6 +136,8 @@ pub struct Timeline {
     rows: VecDeque<Row>,
     /// The times of moments, and the seconds that they represent.
     moments: VecDeque<(i64, f32)>,
+    /// Which moments of a history stay.
+    thinning: Thinning,
 }
 
 /// Milliseconds since 1970.

@@ -143,12 +143,12 @@ impl PageData {
     /// Adds a record of a history.
     pub fn add(&mut self, record: Record) {
         match record {
-            Record::Moment { at, seconds } => self.timeline.add_moment(at, seconds),
+            Record::Moment { at, seconds } => self.timeline.add_past_moment(at, seconds),
             Record::Sample {
                 at,
                 seconds,
                 sample,
-            } => self.timeline.add_sample(at, seconds, &sample),
+            } => self.timeline.add_past_sample(at, seconds, &sample),
             Record::Block { at, block } => self.blocks.add(at, *block),
             Record::Deadlock { at, deadlock } => self.deadlocks.add(at, *deadlock),
             Record::Plan(plan) => self.plans.add(*plan),
