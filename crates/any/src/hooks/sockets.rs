@@ -15,7 +15,7 @@ use crate::calls::observe;
 use crate::client::Client;
 use crate::descriptors::{self, Access, Object, State};
 use crate::names::classes;
-use crate::session::Address;
+use crate::session::{Address, ip_text};
 use crate::start;
 use crate::upstream::Upstream;
 
@@ -122,7 +122,7 @@ fn new_instance(
 ) -> socket::Instance {
     let mut instance = socket::Instance::new(class, descriptor);
     if let Address::Ip(ip, port) = address {
-        instance.peer(&ip.to_string(), *port);
+        instance.peer(&ip_text(*ip), *port);
     }
     instance
 }

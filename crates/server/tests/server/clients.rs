@@ -59,7 +59,7 @@ fn mariadb_lists_what_exists() {
         ("SHOW FULL TABLES", vec!["BASE TABLE", "VIEW"]),
         (
             "DESCRIBE a",
-            vec!["| x     | int        | NO   | UNI | NULL", "varchar(5)"],
+            vec!["| x     | int        | NO   | PRI | NULL", "varchar(5)"],
         ),
         ("SHOW FULL COLUMNS FROM a", vec!["why"]),
         (
