@@ -4,11 +4,10 @@ use mysql_common::constants::ColumnType;
 use sqlparser::ast::{BinaryOperator, DataType, DateTimeField, Expr, UnaryOperator, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED, WireType};
 
-use super::Rewriter;
 use super::compare::operand;
 use super::exact::{Class, origin_of};
 use super::operands::operands;
-use super::rewriter::Conversion;
+use super::rewriter::{Conversion, Rewriter};
 use crate::function::{Parameter, argument_mut, arguments, name_of, parameter};
 use crate::{node, types};
 

@@ -6,12 +6,11 @@ use mysql_common::constants::ColumnType;
 use sqlparser::ast::{BinaryOperator, DataType, Expr, GroupByExpr, Select, SelectItem, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
-use super::Rewriter;
 use super::argument::number_literally;
 use super::exact::plan::{document, exact_text};
 use super::like::{Like, has_fixed_beginning, is_exact};
 use super::operands::{is_comparison, operands};
-use super::rewriter::Conversion;
+use super::rewriter::{Conversion, Rewriter};
 use crate::error::Result;
 use crate::{function, node, types};
 

@@ -10,7 +10,6 @@ use tare_mysql::schema::is_system_schema;
 
 use super::assign::assigned_values::AssignedValues;
 use super::exact::plan::Plan;
-use super::union_parts::PartConversions;
 use crate::mode::Mode;
 use crate::name;
 use crate::plan::Sql;
@@ -25,6 +24,9 @@ pub(super) struct Subqueries {
     /// Subqueries in the place of a value, which may return several rows.
     pub(super) one: Vec<*const Expr>,
 }
+
+/// The columns of a part of a UNION that are converted, each by its number.
+pub(super) type PartConversions = Vec<(usize, Conversion)>;
 
 /// The conversion of an operand after it is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

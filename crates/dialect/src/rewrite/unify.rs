@@ -4,10 +4,9 @@ use mysql_common::constants::{ColumnFlags, ColumnType};
 use sqlparser::ast::Expr;
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
-use super::Rewriter;
 use super::compare::{RESULTS, operand};
 use super::exact::Class;
-use super::rewriter::Conversion;
+use super::rewriter::{Conversion, Rewriter};
 use crate::function::{Parameter, arguments, name_of};
 use crate::types;
 

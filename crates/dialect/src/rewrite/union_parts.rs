@@ -2,18 +2,14 @@
 
 use sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
 
-use super::Rewriter;
 use super::exact::Class;
-use super::rewriter::Conversion;
+use super::rewriter::{Conversion, PartConversions, Rewriter};
 use super::unify::{compares_bytes, conversion, is_bit, is_bytes};
 use crate::function::Parameter;
 use crate::name::ident;
 use crate::node::query;
 use crate::scope::Column;
 use crate::types;
-
-/// The columns of a part that are converted, each by its number.
-pub(super) type PartConversions = Vec<(usize, Conversion)>;
 
 impl Rewriter<'_> {
     /// Plans the conversions of the columns of a UNION, whose parts are visited later.

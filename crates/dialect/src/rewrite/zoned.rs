@@ -6,7 +6,7 @@ use sqlparser::ast::{
     SelectItemQualifiedWildcardKind,
 };
 
-use super::Rewriter;
+use super::rewriter::Rewriter;
 use crate::error::{Error, Result};
 use crate::join::shares_columns;
 use crate::name::{ident, last_name};
