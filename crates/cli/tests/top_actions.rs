@@ -132,7 +132,7 @@ fn kill(terminal: &mut Terminal, key: &str, expected: &str) {
     terminal.wait_for_text("(Esc:");
     // Control-L redraws everything, because an unchanged row is not sent again either.
     terminal.press("\x0c");
-    terminal.wait_for_text("localhost");
+    terminal.wait_for_text("Query");
     terminal.press(key);
     terminal.wait_for_text("yes,");
     terminal.press("y");

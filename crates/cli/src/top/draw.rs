@@ -211,6 +211,8 @@ fn notes(view: &View, width: usize) -> Vec<Line<'static>> {
     };
     let errors = view.error_text.iter();
     let notes = view.answer().into_iter().flat_map(|answer| &answer.notes);
+    let chosen = grid::chosen_text(view, u16::try_from(width).unwrap_or(u16::MAX));
+    let notes = chosen.iter().chain(notes);
     let notes = notes.chain(&view.changes).chain(&view.recording);
     let notice = view.notice.iter();
     errors

@@ -23,6 +23,9 @@ pub fn head(column: &Column, seconds: Option<f64>) -> String {
 /// The smallest width of a text that takes the rest of the line.
 const MIN_TEXT_WIDTH: u16 = 10;
 
+/// Optional columns are dropped until the text that takes the rest of the line has this width.
+const GOOD_TEXT_WIDTH: u16 = 30;
+
 /// A column on the screen: its index in the sheet and its width, where 0 is the rest of the line.
 struct ScreenColumn {
     at: usize,
@@ -39,9 +42,9 @@ impl ScreenColumn {
     }
 }
 
-/// The columns that fit into a line. Those on the right are dropped first, except texts that take the
-/// rest of the line, the column of the order, and that of waiting sessions. A column is as wide as its
-/// widest number.
+/// The columns that fit into a line. Optional ones are dropped first, to the benefit of the text that takes the rest
+/// of the line, and then those on the right, except that text, the column of the order, and that of waiting sessions.
+/// A column is as wide as its widest number.
 fn fit_columns(view: &View, rows: &[&Row], width: u16) -> Vec<ScreenColumn> {
     let (sheet, order) = (view.place().sheet, view.order().column);
     let answer = view.answer();
@@ -66,7 +69,15 @@ fn fit_columns(view: &View, rows: &[&Row], width: u16) -> Vec<ScreenColumn> {
             }
         });
     let mut columns: Vec<ScreenColumn> = columns.collect();
-    while columns.iter().map(ScreenColumn::min_width).sum::<u16>() > width + 1 {
+    let min_width =
+        |columns: &[ScreenColumn]| columns.iter().map(ScreenColumn::min_width).sum::<u16>();
+    let for_good_text = GOOD_TEXT_WIDTH - MIN_TEXT_WIDTH;
+    for head in sheet.optional {
+        if min_width(&columns) + for_good_text > width + 1 {
+            columns.retain(|entry| entry.column.head != *head || entry.at == order);
+        }
+    }
+    while min_width(&columns) > width + 1 {
         let spare = columns.iter().rposition(|entry| {
             entry.width > 0 && entry.at != order && Some(entry.at) != sheet.waiting()
         });
@@ -80,6 +91,25 @@ fn length(text: &str) -> u16 {
     u16::try_from(text.chars().count()).unwrap_or(u16::MAX / 64)
 }
 
+/// The width of the text that takes the rest of a line.
+fn text_width(columns: &[ScreenColumn], width: u16) -> usize {
+    let fixed: u16 = columns.iter().map(|entry| entry.width + 1).sum();
+    width.saturating_sub(fixed).into()
+}
+
+/// The text of the chosen row that does not fit into its line, on pages that display it below the rows.
+pub fn chosen_text(view: &View, width: u16) -> Option<String> {
+    let sheet = view.place().sheet;
+    let rows = view.rows();
+    let row = rows
+        .get(view.chosen(&rows))
+        .filter(|_| sheet.completes_chosen)?;
+    let columns = fit_columns(view, &rows, width);
+    let column = columns.iter().find(|entry| entry.width == 0)?;
+    let text = row.figures[column.at].text(column.column.kind);
+    (usize::from(length(&text)) > text_width(&columns, width)).then_some(text)
+}
+
 /// Draws the rows under their heads.
 pub fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
     let sheet = view.place().sheet;
@@ -88,8 +118,7 @@ pub fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
     let order = view.order();
     let rows = view.rows();
     let columns = fit_columns(view, &rows, area.width);
-    let fixed: u16 = columns.iter().map(|entry| entry.width + 1).sum();
-    let left = area.width.saturating_sub(fixed) as usize;
+    let left = text_width(&columns, area.width);
     let heads = columns.iter().map(|entry| {
         let style = if entry.at == order.column {
             REVERSED

@@ -223,6 +223,9 @@ const fn thread_columns(state_and_statement: &'static str) -> [Column; 15] {
 const THREADS: Sheet = Sheet {
     has_idle_rows: true,
     first: "BLOCKED BY",
+    // Column TRX says that a transaction is open.
+    optional: &["TRX STATE", "DB", "HOST"],
+    completes_chosen: true,
     drill: Drill::To(&THREAD_EVENTS),
     with_states: Some(&THREADS_WITH_STATES),
     ..sheet(

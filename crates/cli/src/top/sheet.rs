@@ -142,6 +142,10 @@ pub struct Sheet {
     pub consumer: &'static str,
     /// Head of the column whose waiting rows come first in any order.
     pub first: &'static str,
+    /// Heads of columns that make room for the text that takes the rest of the line: dropped in this order.
+    pub optional: &'static [&'static str],
+    /// Whether a text of the chosen row that does not fit is displayed below the rows.
+    pub completes_chosen: bool,
     /// The event type whose sampling makes the counters estimates; empty if they are exact.
     pub estimated: &'static str,
     /// A query of the keys and the standard errors of the counts; empty if these are not known.
@@ -204,6 +208,8 @@ pub(super) const fn sheet(
         instruments: "",
         consumer: "",
         first: "",
+        optional: &[],
+        completes_chosen: false,
         estimated: "",
         errors: "",
         merges: false,

@@ -25,6 +25,7 @@ macro_rules! status_sheet {
 
 pub(super) const STATUS: Sheet = Sheet {
     first: "ADVICE",
+    completes_chosen: true,
     ..status_sheet!(
         "status",
         &[
@@ -41,6 +42,7 @@ pub(super) const STATUS: Sheet = Sheet {
 pub(super) const REPLICATION: Sheet = Sheet {
     hint: "this server replicates from no other, and is no member of a group or cluster",
     first: "ERROR",
+    completes_chosen: true,
     ..status_sheet!(
         "replication",
         &[
@@ -60,6 +62,7 @@ pub(super) const REPLICATION: Sheet = Sheet {
 
 pub(super) const TRANSACTIONS: Sheet = Sheet {
     hint: "no transaction is open",
+    completes_chosen: true,
     ..status_sheet!(
         "transactions",
         &[

@@ -493,3 +493,71 @@ fn a_plan_is_in_place_of_the_rows_until_a_key() {
     assert!(matches!(key(&mut waits, KeyCode::Char('P')), Effect::None));
     assert!(waits.notice.is_some_and(|why| why.contains("page 1")));
 }
+
+#[test]
+fn a_message_of_the_chosen_row_that_does_not_fit_is_below_the_rows() {
+    let advice = "On disk were 93 % of the temporary tables; tmp_table_size is 1024 bytes, and \
+                  internal_tmp_mem_storage_engine is MEMORY, so that larger ones go to disk";
+    for (name, head) in [
+        ("status", "ADVICE"),
+        ("replication", "ERROR"),
+        ("transactions", "STATEMENT"),
+        ("threads", "STATE, STATEMENT"),
+    ] {
+        let page = PAGES.iter().find(|page| page.name == name).expect("a page");
+        let row = |key: &str, text: &str| super::snapshot::Row {
+            key: vec![Some(key.to_owned())],
+            figures: (page.columns.iter())
+                .map(|column| match column.head == head {
+                    true => Figure::Text(text.into()),
+                    false => Figure::Text("x".into()),
+                })
+                .collect(),
+        };
+        let mut view = view_of(page);
+        answer(&mut view, vec![row("a", advice), row("b", "short")]);
+        let is_complete = |view: &mut View, width| {
+            let lines = draw_text(view, width, 20).join(" ");
+            let words: Vec<_> = lines.split_whitespace().collect();
+            words.join(" ").contains(advice)
+        };
+        for width in [60, 80, 120] {
+            view.choose(0);
+            assert!(is_complete(&mut view, width), "{name} at {width}");
+            view.choose(1);
+            assert!(!is_complete(&mut view, width), "{name} at {width}");
+        }
+        view.choose(0);
+        let lines = draw_text(&mut view, 300, 20).join("\n");
+        assert_eq!(lines.matches(advice).count(), 1, "{name}: {lines}");
+    }
+}
+
+#[test]
+fn a_page_of_sessions_has_what_they_do_at_120_columns() {
+    let page = &PAGES[6];
+    let figure = |column: &super::sheet::Column| match column.kind {
+        Measure::Text | Measure::TransactionState => Figure::Text("word".into()),
+        _ => Figure::Number(7.0),
+    };
+    let mut view = view_of(page);
+    let row = super::snapshot::Row {
+        key: vec![Some("1".to_owned())],
+        figures: page.columns.iter().map(figure).collect(),
+    };
+    answer(&mut view, vec![row]);
+    let heads = |view: &mut View, width| draw_text(view, width, 9)[3].clone();
+    let narrow = heads(&mut view, 120);
+    for head in [
+        "CONN",
+        "BLOCKED BY",
+        "BLOCKS",
+        "TRX",
+        "USER",
+        "COMMAND",
+        "FOR",
+    ] {
+        assert!(narrow.contains(head), "{narrow}");
+    }
+    assert!(heads(&mut view, 200).contains("TRX STATE"));
+}
