@@ -35,20 +35,18 @@ fn target(server: &Server) -> [String; 2] {
     }
 }
 
-/// BLOCKED BY of a connection on the page threads of tare top.
-fn blocked_by(server: &Server, connection: u64) -> String {
+/// The row of a connection on the page threads of tare top.
+fn session(server: &Server, connection: u64) -> Value {
     let words = [
-        "top", "--batch", "1", "-i", "0.2", "--format", "json", "--page", "threads",
+        "top", "--batch", "1", "-i", "0.2", "--format", "json", "--rows", "100", "--page",
+        "threads",
     ];
     let words = words.map(str::to_owned).into_iter().chain(target(server));
     let done = finish(&mut server.directory.tare(words));
     let page: Value = serde_json::from_str(&done.stdout).expect("an object");
     let mut rows = page["rows"].as_array().expect("rows").iter();
     let row = rows.find(|row| row["conn"] == connection);
-    row.expect("the connection")["blocked_by"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+    row.expect("the connection").clone()
 }
 
 /// Starts a recorder of a server.
@@ -199,7 +197,15 @@ fn check_blocks(version: Version, engine: Engine) {
         let ran = rows_of(connection)["blocker_text"].to_string();
         assert!(ran.contains("DO "), "{rows:#?}");
     }
-    assert_eq!(blocked_by(&server, table), reader.to_string());
+    assert_eq!(session(&server, table)["blocked_by"], reader.to_string());
+    // It runs nothing.
+    let asleep = session(&server, holder_id);
+    let ran = "after DO 'the last of the holder'";
+    assert_eq!(
+        [&asleep["command"], &asleep["state_statement"]],
+        ["Sleep", ran],
+        "{asleep}"
+    );
     let text = rows_of(alter)["text"].to_string();
     assert!(text.contains("ALTER TABLE"), "{rows:#?}");
     if is_compared {

@@ -14,6 +14,7 @@ mod idle;
 mod input_tests;
 mod keys;
 mod kill;
+mod last_statements;
 mod load;
 mod mouse;
 mod own;

@@ -79,6 +79,7 @@ fn is_own(digest: &str) -> bool {
         queries.extend(super::blockers::queries().map(normalise));
         queries.extend(super::transactions::queries().map(normalise));
         queries.extend(super::states::queries().map(normalise));
+        queries.extend(super::last_statements::queries().map(|sql| normalise(&sql)));
         queries.extend(crate::observe::queries().map(normalise));
         queries.extend(crate::observe::innodb::queries().map(normalise));
         queries.extend(crate::plans::queries().map(|sql| normalise(&sql)));

@@ -16,7 +16,7 @@ use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, growth};
 use super::states::States;
-use super::{blockers, errors, executions, idle, own, prepared, transactions};
+use super::{blockers, errors, executions, idle, last_statements, own, prepared, transactions};
 use crate::observe::innodb::InnodbReader;
 use crate::observe::sampling::{self, Sampling};
 use crate::observe::server_status::StatusReader;
@@ -364,23 +364,8 @@ impl Sampler {
         let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
         errors.fill(place.sheet, errors_before.as_ref(), &mut rows, seconds);
         let estimated = sampling.rule(place.sheet.estimated);
-        let (observed, is_active) = (&mut self.observed, sampling.is_active());
-        let innodb = self.innodb.as_mut();
-        let transactions = transactions::fill(observed, innodb, place.sheet, &mut rows, is_active)?;
-        let innodb = self.innodb.as_mut();
-        let mut notes = blockers::fill(
-            observed,
-            innodb,
-            place.sheet,
-            &mut rows,
-            transactions.is_complete,
-            blocked,
-        )?;
-        notes.extend(transactions.note);
-        notes.extend(
-            self.states
-                .fill(&mut self.observed, place.sheet, &mut rows)?,
-        );
+        let mut notes =
+            self.fill_sessions(place.sheet, &mut rows, sampling.is_active(), blocked)?;
         notes.extend(
             estimated
                 .as_ref()
@@ -408,6 +393,27 @@ impl Sampler {
             estimated,
             until_ms: None,
         })
+    }
+
+    /// Fills in the transactions, blockers, last statements and states of a page's sessions. Returns notes.
+    fn fill_sessions(
+        &mut self,
+        sheet: &Sheet,
+        rows: &mut [Row],
+        is_active: bool,
+        blocked: Blocked,
+    ) -> Result<Vec<String>, QueryError> {
+        let (observed, innodb) = (&mut self.observed, self.innodb.as_mut());
+        let transactions = transactions::fill(observed, innodb, sheet, rows, is_active)?;
+        let (innodb, is_complete) = (self.innodb.as_mut(), transactions.is_complete);
+        let mut notes = blockers::fill(observed, innodb, sheet, rows, is_complete, blocked)?;
+        notes.extend(transactions.note);
+        // At the level active there are no ended statements.
+        if !is_active {
+            notes.extend(last_statements::fill(observed, sheet, rows)?);
+        }
+        notes.extend(self.states.fill(observed, sheet, rows)?);
+        Ok(notes)
     }
 
     /// A page of the server's status, which needs no Performance Schema.
