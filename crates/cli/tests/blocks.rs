@@ -198,6 +198,15 @@ fn check_blocks(version: Version, engine: Engine) {
         assert!(ran.contains("DO "), "{rows:#?}");
     }
     assert_eq!(session(&server, table)["blocked_by"], reader.to_string());
+    if matches!(engine, Engine::Stock | Engine::StockDefaults) {
+        for connection in [update, alter, user, table] {
+            let row = session(&server, connection);
+            let does = row["state_statement"].to_string();
+            assert!(does.starts_with("\"waiting: "), "{row}");
+            let is_row = does.contains("wait/lock/row/innodb");
+            assert_eq!(is_row, connection == update, "{row}");
+        }
+    }
     // It runs nothing.
     let asleep = session(&server, holder_id);
     let ran = "after DO 'the last of the holder'";

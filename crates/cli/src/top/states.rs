@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use tare_history::ROW_LOCK_WAIT;
 use tare_reader::scheduler::{Scheduler, State};
 
 use super::sheet::{Measure, Sheet};
@@ -72,16 +73,19 @@ impl States {
             Err(lost) => return Err(lost),
         };
         scheduler.begin_moment();
+        let blocked_by = sheet.find(|kind| kind == Measure::BlockedBy);
         let mut sessions = HashMap::new();
         for row in &answer {
-            let Some(id) = row.first().and_then(integer) else {
-                continue;
-            };
-            (sessions.entry(id.to_string())).or_insert_with(|| describe(scheduler, row));
+            if let Some(id) = row.first().and_then(integer) {
+                sessions.entry(id.to_string()).or_insert(row);
+            }
         }
         for row in rows {
             let id = row.figures[thread].text(Measure::Gauge);
-            if let Some(Some(state)) = sessions.remove(&id) {
+            let is_blocked = blocked_by.is_some_and(|at| row.figures[at] != Figure::Empty);
+            let state =
+                (sessions.remove(&id)).and_then(|session| describe(scheduler, session, is_blocked));
+            if let Some(state) = state {
                 row.figures[column] = Figure::Text(state);
             }
         }
@@ -99,16 +103,20 @@ impl States {
 }
 
 /// The state of a session, the wait in which it sleeps or else its stage and system call, and its statement. `None` if
-/// the state is unknown.
-fn describe(scheduler: &mut Scheduler, row: &[Cell]) -> Option<String> {
+/// the state is unknown. A session that sleeps and is blocked waits for a lock, whatever instruments are on.
+fn describe(scheduler: &mut Scheduler, row: &[Cell], is_blocked: bool) -> Option<String> {
     let text = |at: usize| row.get(at).and_then(text).filter(|text| !text.is_empty());
     let os_id = row.get(1).and_then(integer);
     let os_id = os_id.and_then(|id| u64::try_from(id).ok()).unwrap_or(0);
     let wait = text(2);
-    let activity = scheduler.read(os_id, wait.is_some());
-    let place = match activity.state {
-        State::Unknown => return None,
-        State::Waiting => {
+    let lock = is_blocked
+        .then(|| lock_wait(wait.as_deref(), text(5)))
+        .flatten();
+    let activity = scheduler.read(os_id, wait.is_some() || lock.is_some());
+    let place = match (activity.state, lock) {
+        (State::Unknown, _) => return None,
+        (State::Waiting, Some(lock)) => [Some(lock), None],
+        (State::Waiting, None) => {
             let object: Vec<String> = [text(3), text(4)].into_iter().flatten().collect();
             [wait, Some(object.join("."))]
         }
@@ -117,4 +125,15 @@ fn describe(scheduler: &mut Scheduler, row: &[Cell]) -> Option<String> {
     let words = place.into_iter().chain([text(6)]).flatten();
     let words: Vec<String> = words.filter(|word| !word.is_empty()).collect();
     Some(format!("{}: {}", activity.state.name(), words.join(" ")))
+}
+
+/// The lock for which a blocked session waits, unless its wait names it: a lock of the server by the session's stage,
+/// or else a row. InnoDB waits for a row inside of the wait for the table, on a condition.
+fn lock_wait(wait: Option<&str>, stage: Option<String>) -> Option<String> {
+    let outer = ["wait/io/table/", "wait/synch/"];
+    if wait.is_some_and(|wait| !outer.iter().any(|begin| wait.starts_with(begin))) {
+        return None;
+    }
+    let of_server = |stage: &String| stage.starts_with("Waiting for ") || stage == "User lock";
+    Some((stage.filter(of_server)).unwrap_or_else(|| ROW_LOCK_WAIT.to_owned()))
 }
