@@ -55,11 +55,14 @@ impl List<'_> {
                 false => "wait_timeout",
             };
             Some(format!(
-                "{setting} is {:.0} s: connection {} of {} has slept for {sleep} s in a transaction with {} row locks",
+                "{setting} is {:.0} s: connection {} of {} has slept for {sleep} s in a transaction with {}",
                 of.setting(setting)?,
                 transaction.connection_id?,
                 transaction.user.as_deref().unwrap_or("an unknown user"),
-                transaction.rows_locked.unwrap_or(0)
+                match transaction.rows_locked.unwrap_or(0) {
+                    1 => "1 row lock".to_owned(),
+                    n => format!("{n} row locks"),
+                }
             ))
         });
         self.gauge(

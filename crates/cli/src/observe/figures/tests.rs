@@ -83,14 +83,14 @@ fn advice_names_the_setting_and_the_figure() {
 
 #[test]
 fn advice_on_sessions_and_replicas_has_its_thresholds() {
-    let status = |sleep_s: u64, lag_s: u64| ServerStatus {
+    let status_with = |rows_locked: u64, sleep_s: u64, lag_s: u64| ServerStatus {
         transactions: vec![OpenTransaction {
             state: "idle in transaction".into(),
             connection_id: Some(12),
             user: Some("app".into()),
             age_s: Some(sleep_s),
             sleep_s: Some(sleep_s),
-            rows_locked: Some(3),
+            rows_locked: Some(rows_locked),
             ..OpenTransaction::default()
         }],
         replication: vec![ReplicationStatus {
@@ -99,11 +99,14 @@ fn advice_on_sessions_and_replicas_has_its_thresholds() {
         }],
         ..ServerStatus::default()
     };
+    let status = |sleep_s, lag_s| status_with(3, sleep_s, lag_s);
     let settings = [("wait_timeout", 28800.0), ("replica_parallel_workers", 4.0)];
     let idle = "wait_timeout is 28800 s: connection 12 of app has slept for 61 s in a transaction with 3 row locks";
     let lag = "replica_parallel_workers is 4: the replica is 31 s behind";
     assert_eq!(advice(&[], &settings, &status(61, 31)), [idle, lag]);
     assert_eq!(advice(&[], &settings, &status(59, 29)), [""; 0]);
+    let one = advice(&[], &settings, &status_with(1, 61, 29));
+    assert_eq!(one, [idle.replace("3 row locks", "1 row lock")]);
     // A checkpoint that a restarted server has not reached is no advice either.
     let counters = [("trx_rseg_history_len", 200_000.0)];
     let long = advice(&counters, &[("innodb_purge_threads", 4.0)], &status(7, 0));
