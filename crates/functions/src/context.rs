@@ -118,8 +118,10 @@ pub(crate) static HELPERS: &[Helper] = &[
     })
     .volatile(),
     helper("tare_deeper", 2, 2, deeper).volatile(),
-    // The first value of ON DUPLICATE KEY UPDATE, and whether the row changes.
-    helper("tare_updated", 2, 2, |ctx| {
+    // The first value of ON DUPLICATE KEY UPDATE, whether the row changes, and its number of AUTO_INCREMENT.
+    helper("tare_updated", 2, 3, |ctx| {
+        let updated = (ctx.len() > 2).then(|| int(ctx, 2)).flatten();
+        ctx.session.give_number_back(updated);
         ctx.session.count(Counted::Matched);
         if matches!(ctx.get::<Value>(1)?, Value::Integer(n) if n != 0) {
             ctx.session.count(Counted::Updated);
@@ -136,10 +138,25 @@ pub(crate) static HELPERS: &[Helper] = &[
     })
     .volatile(),
     // The value of a column with AUTO_INCREMENT; NULL takes the next number.
-    helper("tare_given_id", 1, 1, |ctx| {
-        if ctx.get::<Value>(0)? != Value::Null {
+    helper("tare_auto_increment", 1, 1, |ctx| {
+        let given = match ctx.get::<Value>(0)? {
+            Value::Null => None,
+            Value::Integer(given) => Some(given),
+            _ => {
+                ctx.session.count(Counted::GivenId);
+                return ctx.argument(0);
+            }
+        };
+        if given.is_some() {
             ctx.session.count(Counted::GivenId);
         }
+        let number = ctx.session.auto_increment(given).map_err(raise)?;
+        Ok(number.map_or(Value::Null, Value::Integer))
+    })
+    .volatile(),
+    // Whether ON DUPLICATE KEY UPDATE changes a row, of a table with AUTO_INCREMENT.
+    helper("tare_duplicate_changes", 1, 1, |ctx| {
+        ctx.session.give_number_back(None);
         ctx.argument(0)
     })
     .volatile(),

@@ -44,6 +44,7 @@ pub(crate) static HELPERS: &[Helper] = &[
         let key = text(ctx, 0).unwrap_or_default();
         let values: Vec<_> = (1..ctx.len()).filter_map(|i| text(ctx, i)).collect();
         let message = format!("Duplicate entry '{}' for key '{key}'", values.join("-"));
+        ctx.session.give_number_back(None);
         ctx.session.warn(1062, &message);
         Ok(Value::Integer(0))
     })

@@ -39,6 +39,17 @@ pub trait EvaluationContext: SessionFacts + Debug {
     fn found_rows(&self) -> i64;
     /// Counts something of the row that a statement changes.
     fn count(&self, what: Counted);
+    /// The number of a row that is inserted: the one that it gives, or else the next one of AUTO_INCREMENT. `None`
+    /// lets SQLite generate it.
+    ///
+    /// # Errors
+    /// 1467: there are no more numbers.
+    fn auto_increment(&self, given: Option<i64>) -> Result<Option<i64>, SqlError> {
+        Ok(given)
+    }
+    /// The row whose number was asked for last is a duplicate, and is not inserted. `updated` is the number of the row
+    /// that is updated instead.
+    fn give_number_back(&self, _updated: Option<i64>) {}
     /// `@@scope.name`.
     fn variable(&self, scope: &str, name: &str) -> Value;
     /// `@name`.

@@ -77,6 +77,10 @@ pub trait SessionFacts: Send + Sync {
     fn figures(&self, _database: &str) -> Arc<HashMap<String, Figures>> {
         Arc::default()
     }
+    /// The number that AUTO_INCREMENT of a user's table gives next; `None` if that is not known.
+    fn next_id(&self, _database: &str, _table: &str) -> Option<u64> {
+        None
+    }
     /// The warnings of the statement before.
     fn warnings(&self) -> Vec<Warning> {
         Vec::new()

@@ -106,6 +106,10 @@ impl SessionFacts for SessionContext {
         self.shared.databases.figures(database)
     }
 
+    fn next_id(&self, database: &str, table: &str) -> Option<u64> {
+        self.shared.databases.next_id(database, table).ok()
+    }
+
     fn warnings(&self) -> Vec<Warning> {
         self.state.warnings.list()
     }
@@ -138,6 +142,26 @@ impl EvaluationContext for SessionContext {
 
     fn count(&self, what: Counted) {
         self.state.count(what);
+    }
+
+    fn auto_increment(&self, given: Option<i64>) -> Result<Option<i64>> {
+        let mut numbers = self.state.numbers.lock();
+        let Some(numbers) = numbers.as_mut() else {
+            return Ok(given);
+        };
+        numbers.of_row(given).map(Some).ok_or_else(|| {
+            SqlError::new(
+                1467,
+                "Failed to read auto-increment value from storage engine",
+            )
+        })
+    }
+
+    fn give_number_back(&self, updated: Option<i64>) {
+        if let Some(numbers) = self.state.numbers.lock().as_mut() {
+            numbers.give_back();
+            numbers.updated = updated.or(numbers.updated);
+        }
     }
 
     fn variable(&self, scope: &str, name: &str) -> Value {

@@ -216,6 +216,30 @@ impl Connection {
         })
     }
 
+    /// The number after the largest one that a table with AUTO_INCREMENT has, or has had in a committed state.
+    ///
+    /// # Errors
+    /// SQLite's, for a table without numbers.
+    pub fn next_id(&self, database: &str, table: &str) -> Result<u64> {
+        let db = quote(database);
+        let sql = format!(
+            "SELECT max((SELECT coalesce(max(seq), 0) FROM {db}.sqlite_sequence WHERE name = ?1), \
+             (SELECT coalesce(max(_rowid_), 0) FROM {db}.{}))",
+            quote(table)
+        );
+        let last: i64 = as_server(|| {
+            let mut statement = self.db.prepare_cached(&sql)?;
+            statement.query_row([table], |row| row.get(0))
+        })?;
+        Ok(last.max(0).unsigned_abs() + 1)
+    }
+
+    /// Sets the number of the row that was inserted last, so that a statement that inserts none is known.
+    pub fn reset_inserted(&self) {
+        // SAFETY: the handle is open as long as this lives.
+        unsafe { rusqlite::ffi::sqlite3_set_last_insert_rowid(self.raw.as_ptr(), 0) };
+    }
+
     /// Rows changed by the last INSERT, UPDATE or DELETE.
     pub fn changes(&self) -> u64 {
         self.db.changes()

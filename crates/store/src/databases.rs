@@ -17,6 +17,7 @@ use tare_mysql::table::TableDef;
 use super::authorizer::as_server;
 use super::error::{Error, Result};
 use super::figures::CachedFigures;
+use super::next_ids::NextIds;
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use super::reserve::Reserve;
 use super::stack;
@@ -50,6 +51,8 @@ pub struct Databases {
     definitions: Mutex<HashMap<String, Arc<Definitions>>>,
     /// Cached figures of large databases.
     pub(super) counted: Mutex<HashMap<String, CachedFigures>>,
+    /// What AUTO_INCREMENT gives next.
+    pub next_ids: NextIds,
     /// Commits wait for the disk.
     durable: AtomicBool,
 }
@@ -127,6 +130,7 @@ impl Databases {
             generation: AtomicU64::new(1),
             definitions: Mutex::new(&LOCK_DEFINITIONS, HashMap::new()),
             counted: Mutex::new(&LOCK_DEFINITIONS, HashMap::new()),
+            next_ids: NextIds::default(),
             durable: AtomicBool::new(false),
         }
     }

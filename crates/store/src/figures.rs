@@ -37,6 +37,34 @@ impl Databases {
     /// The figures of a database's tables. There are no sizes if the database is so large that counting would
     /// take too long.
     pub fn figures(&self, name: &str) -> Arc<Tables> {
+        let mut tables = self.cached_figures(name);
+        for (table, next) in self.next_ids.of(name) {
+            if tables.get(&table).is_some_and(|t| t.next_id < Some(next))
+                && let Some(figures) = Arc::make_mut(&mut tables).get_mut(&table)
+            {
+                figures.next_id = Some(next);
+            }
+        }
+        tables
+    }
+
+    /// The number that AUTO_INCREMENT of a table gives next.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadName`], or SQLite's.
+    pub fn next_id(&self, database: &str, table: &str) -> Result<u64> {
+        if let Some(next) = self.next_ids.get(database, table) {
+            return Ok(next);
+        }
+        let db = rusqlite::Connection::open(self.path(database)?)?;
+        db.busy_timeout(BUSY_TIMEOUT)?;
+        let mut all = next_numbers(&db)?.into_iter();
+        Ok(all
+            .find(|(name, _)| name == table)
+            .map_or(1, |(_, next)| next))
+    }
+
+    fn cached_figures(&self, name: &str) -> Arc<Tables> {
         let begun = Instant::now();
         if let Some(cached) = self.counted.lock().get(name)
             && begun < cached.until

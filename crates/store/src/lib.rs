@@ -18,6 +18,7 @@ pub mod log;
 pub mod memory;
 pub mod metrics;
 mod mutex;
+pub mod next_ids;
 mod points;
 mod replaced;
 mod reserve;

@@ -54,9 +54,6 @@ pub struct Sql {
     pub target: Option<String>,
     /// INSERT IGNORE: rows that violate a key are left out.
     pub ignores: bool,
-    /// Of each row that VALUES lists, whether AUTO_INCREMENT gives its number. Empty unless only some are given one:
-    /// then the statement returns the numbers.
-    pub generated_ids: Vec<bool>,
     /// INSERT or REPLACE of a SELECT's rows, UPDATE or DELETE with several tables: commands of their own in
     /// MySQL.
     pub joined: bool,
@@ -88,12 +85,5 @@ impl Sql {
     /// Whether it names system schemas, and no database's tables.
     pub fn is_system(&self) -> bool {
         !self.catalog.is_empty() && self.databases.is_empty()
-    }
-
-    /// Whether the rows of an INSERT return their AUTO_INCREMENT columns: those that a statement lists, because
-    /// SQLite keeps them in memory.
-    pub fn returns_ids(&self) -> bool {
-        let updates = self.updates_duplicates && self.creates_ids && !self.joined;
-        !self.generated_ids.is_empty() || updates
     }
 }

@@ -102,8 +102,12 @@ impl TableDef {
             (false, true) => " COLLATE=utf8mb4_0900_ai_ci",
             (false, false) => "",
         };
+        let next_id = self
+            .next_id
+            .filter(|next| *next > 1 && series.is_some() && self.auto_increment().is_some())
+            .map_or_else(String::new, |next| format!(" AUTO_INCREMENT={next}"));
         let mut sql = format!(
-            "CREATE TABLE {} (\n{}\n) ENGINE=SQLite DEFAULT CHARSET=utf8mb4{collation}",
+            "CREATE TABLE {} (\n{}\n) ENGINE=SQLite{next_id} DEFAULT CHARSET=utf8mb4{collation}",
             q(&self.name),
             lines.join(",\n")
         );

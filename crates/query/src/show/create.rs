@@ -19,7 +19,11 @@ pub fn create_text(
             None => table_rows(system.name(), tare_rows::show::create_table(system)),
         });
     }
-    let (_, def) = names::user_table(runner, database, table)?;
+    let (database, def) = names::user_table(runner, database, table)?;
+    let mut def = def.as_ref().clone();
+    if def.view.is_none() && def.auto_increment().is_some() {
+        def.next_id = runner.context().next_id(&database, &def.name);
+    }
     let series = runner.programs().series();
     Ok(match def.view {
         Some(_) => view_rows(&def.name, def.to_mysql_of(series), "utf8mb4_0900_ai_ci"),

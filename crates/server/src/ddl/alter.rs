@@ -25,7 +25,9 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     constraint::follow_rename(&mut def, &to.table);
     constraint::check_names(session.connections.own()?, &to.database, &old, &def)?;
     let strict = session.mode().strict;
+    let databases = session.shared.databases.clone();
     exclusive::run(session, &from.database, |connection| {
+        table::store_next_id(connection, &databases.next_ids, from)?;
         let views = take_views(connection, &from.database)?;
         // SQLite changes the text of foreign keys that refer to a table that it renames.
         foreign::rename_in_place(connection, from, to)?;
@@ -33,7 +35,9 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
         table::delete_definition(connection, from)?;
         foreign::redirect_foreign_keys(connection, from, to)?;
         put_views_back(connection, &views)
-    })
+    })?;
+    databases.next_ids.forget(&from.database, &from.table);
+    Ok(())
 }
 
 /// CREATE INDEX, by the definition that has it. It may replace a foreign key's own index.
@@ -117,7 +121,9 @@ pub fn alter(
     let adds_foreign_key =
         foreign::has_checks(&session.state) && def.foreign_keys.iter().any(is_new);
     let checks_rows = def.foreign_keys != old.foreign_keys && foreign::has_checks(&session.state);
-    exclusive::run(session, &name.database, |connection| {
+    let databases = session.shared.databases.clone();
+    let rows = exclusive::run(session, &name.database, |connection| {
+        table::store_next_id(connection, &databases.next_ids, name)?;
         let views = take_views(connection, &name.database)?;
         if to != *name {
             foreign::rename_in_place(connection, name, &to)?;
@@ -144,7 +150,9 @@ pub fn alter(
         // Foreign keys are checked by a copy.
         let copies = retyped || adds_foreign_key || constraint::copies_rows(&old, &def);
         Ok(if copies { rows } else { 0 })
-    })
+    })?;
+    databases.next_ids.forget(&name.database, &name.table);
+    Ok(rows)
 }
 
 /// Checks what MySQL checks before it opens the table: character sets, collations and the engine.

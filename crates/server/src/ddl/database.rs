@@ -48,6 +48,7 @@ pub fn drop(session: &mut Session, name: &str, if_exists: bool) -> Result<u64> {
     session.statements.release(&mut session.connections);
     session.connections.own()?.forget(name)?;
     session.shared.databases.remove(name)?;
+    session.shared.databases.next_ids.forget_database(name);
     for table in tables.tables.keys() {
         tare::table::dropped(name, table);
     }

@@ -189,5 +189,8 @@ fn truncate(session: &mut Session, name: &TableName) -> Result<()> {
             ))?;
         }
         Ok(())
-    })
+    })?;
+    let next_ids = &session.shared.databases.next_ids;
+    next_ids.forget(&name.database, &name.table);
+    Ok(())
 }

@@ -51,7 +51,10 @@ pub fn rebuild(
     ))?;
     let rows = connection.changes();
     let next_id = match def.auto_increment() {
-        Some(_) => def.next_id.max(Some(table::next_id(connection, name)?)),
+        Some(_) => match def.next_id {
+            Some(next_id) => Some(next_id),
+            None => Some(table::next_id(connection, name)?),
+        },
         None => None,
     };
     connection.batch(&format!("DROP TABLE {db}.{}", quote(&name.table)))?;

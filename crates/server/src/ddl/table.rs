@@ -16,6 +16,7 @@ use tare_mysql::types;
 use tare_store::Connection;
 use tare_store::authorizer::as_server;
 use tare_store::connection::quote;
+use tare_store::next_ids::NextIds;
 use tare_store::tables::{DEFINITIONS_TABLE, ToSqlite};
 
 pub fn find(connections: &mut Connections, name: &TableName) -> Result<Option<Arc<TableDef>>> {
@@ -103,6 +104,15 @@ pub fn set_next_id(
         "DELETE FROM {db}.sqlite_sequence WHERE name = {table}; \
          INSERT INTO {db}.sqlite_sequence (name, seq) VALUES ({table}, {last})"
     ))?)
+}
+
+/// Stores the number that AUTO_INCREMENT of a table gives next, before the table is rebuilt.
+pub fn store_next_id(
+    connection: &mut Connection,
+    next_ids: &NextIds,
+    name: &TableName,
+) -> Result<()> {
+    set_next_id(connection, name, next_ids.get(&name.database, &name.table))
 }
 
 /// Warns of deprecated types in a table that was created, as MySQL 8.0.17 and later do.
@@ -229,6 +239,8 @@ pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: b
             ))?;
             delete_definition(connection, name)
         })?;
+        let next_ids = &session.shared.databases.next_ids;
+        next_ids.forget(&name.database, &name.table);
     }
     for name in missing {
         session

@@ -15,7 +15,7 @@ use super::prepare::{Bind, ensure_prepared};
 use crate::session::Session;
 
 /// "Duplicate entry".
-const DUPLICATE: u16 = 1062;
+pub(super) const DUPLICATE: u16 = 1062;
 
 /// Calls in translated statements that do something, so that the statement must not run again.
 const CALLS_WITH_EFFECT: [&str; 8] = [
@@ -110,13 +110,9 @@ fn find_values(
         .map(|e| e.message)
 }
 
-/// The statement without its RETURNING clause, if it may run again.
+/// The statement, if it may run again.
 pub(super) fn repeatable(sql: &Sql) -> Option<Sql> {
-    let mut sql = sql.clone();
-    if sql.returns_ids() {
-        let (text, _) = sql.text.rsplit_once(" RETURNING ")?;
-        sql.text = text.to_owned();
-    }
+    let sql = sql.clone();
     let lower = sql.text.to_ascii_lowercase();
     let has_effect = CALLS_WITH_EFFECT.iter().any(|call| lower.contains(call));
     (!has_effect).then_some(sql)
@@ -142,6 +138,9 @@ pub(super) fn run(
     bind: Bind<'_>,
     mut on_row: impl FnMut(&Cursor<'_>),
 ) -> Result<()> {
+    if let Some(numbers) = session.state.numbers.lock().as_mut() {
+        numbers.restart();
+    }
     let mut statement = None;
     let result = run_to_end(session, sql, &mut statement, bind, &mut on_row);
     if let Some(id) = statement {

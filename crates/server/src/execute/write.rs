@@ -5,7 +5,7 @@ use super::{duplicate, foreign_key, ignore};
 use crate::metrics;
 use crate::points;
 use crate::session::{Connections, Rows, Session, Uses};
-use crate::state::SessionState;
+use crate::state::{Numbers, SessionState};
 use crate::status::Counter;
 use crate::transaction::{self, begin_single_statement};
 use tare_dialect::plan::{Change, MissingDefault, Sql};
@@ -13,7 +13,6 @@ use tare_functions::Counted;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
-use tare_mysql::wire::value::Value;
 use tare_query::runner::StatementRunner as _;
 use tare_store::write_lock::WriteGuard;
 use tare_store::{ReplaceCounter, ReplaceCounts, StatementId};
@@ -31,8 +30,12 @@ struct Outcome {
     /// The rows that a REPLACE has deleted.
     replaced: ReplaceCounts,
     last_id: i64,
-    /// The numbers that the statement returns.
+    /// The numbers of the rows that are left of an INSERT IGNORE.
     ids: Vec<i64>,
+    /// The first number that AUTO_INCREMENT has generated.
+    first_generated: Option<i64>,
+    /// The number of the row that ON DUPLICATE KEY UPDATE has changed last.
+    updated_id: Option<i64>,
 }
 
 impl Outcome {
@@ -84,6 +87,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
         Some(change),
     );
     session.state.reset_counts();
+    begin_numbers(session, sql, database);
     let single = guard.is_some().then(begin_single_statement);
     tare::stage::set(&points::EXECUTING);
     let warned = session.state.warnings.count();
@@ -92,6 +96,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     session.state.warnings.refuse(false);
     run.columns.uses = uses;
     session.release();
+    use_numbers(session, sql, &mut result);
     if let Err(error) = &result
         && sql.ignores
         && error.code == foreign_key::VIOLATED
@@ -112,10 +117,12 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
                 (false, NOT_NULL) => describe_null(sql, error),
                 (false, _) => duplicate::describe(session, sql, change, run.bind, error),
             };
+            *session.state.numbers.lock() = None;
             drop(guard);
             return Err(transaction::handle_error(session, error));
         }
     };
+    *session.state.numbers.lock() = None;
     drop(guard);
     if let Some(single) = single {
         single.commit();
@@ -124,6 +131,50 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     }
     answer(session, sql, change, &done, run.answer.more);
     Ok(())
+}
+
+/// Prepares the numbers that AUTO_INCREMENT gives the rows of an INSERT or REPLACE. The write lock is held.
+fn begin_numbers(session: &mut Session, sql: &Sql, database: Option<&str>) {
+    let (true, Some(database), Some(table)) = (sql.creates_ids, database, &sql.target) else {
+        return;
+    };
+    let Ok(connection) = session.connections.own() else {
+        return;
+    };
+    connection.reset_inserted();
+    // Without an answer, another program's table, SQLite generates them.
+    let Ok(stored) = connection.next_id(database, table) else {
+        return;
+    };
+    let in_memory = session.shared.databases.next_ids.get(database, table);
+    let first = stored.max(in_memory.unwrap_or(1));
+    *session.state.numbers.lock() = Some(Numbers::new(first, sql.listed_rows as u64));
+}
+
+/// Records the numbers that a statement has used up, which a rollback does not take back.
+fn use_numbers(session: &mut Session, sql: &Sql, result: &mut Result<Outcome>) {
+    let (Some(database), Some(table)) = (&sql.writes, &sql.target) else {
+        return;
+    };
+    let inserted = session
+        .connections
+        .own()
+        .map_or(0, |connection| connection.db().last_insert_rowid());
+    let mut numbers = session.state.numbers.lock();
+    let Some(numbers) = numbers.as_mut() else {
+        return;
+    };
+    let end = match result {
+        Ok(done) => {
+            let end = numbers.end();
+            done.first_generated = numbers.first_generated;
+            done.updated_id = numbers.updated;
+            end
+        }
+        Err(error) => numbers.end_of_failed(error.code == duplicate::DUPLICATE, inserted),
+    };
+    let next_ids = &session.shared.databases.next_ids;
+    next_ids.raise(database, table, end);
 }
 
 /// Maps the error of an unknown enum value in a system table. Without strict mode MySQL warns and stores
@@ -191,18 +242,13 @@ fn step(
     let wait = uses.and_then(|uses| session.tables.begin(uses));
     let connection = session.connections.with(id)?;
     let mut rows = Rows::default();
-    let mut ids = Vec::new();
     let (result, replaced) = {
         let mut cursor = connection.run(id)?;
         bind(&mut cursor)?;
         let counting = (change == Change::Replace).then(|| cursor.count_replaced());
         let done = loop {
             match cursor.step() {
-                Ok(true) => {
-                    if let Value::Int(id) = cursor.value(0) {
-                        ids.push(id);
-                    }
-                }
+                Ok(true) => {}
                 Ok(false) => break Ok(()),
                 Err(e) => break Err(e),
             }
@@ -232,7 +278,7 @@ fn step(
         changed: rows.affected,
         replaced,
         last_id,
-        ids,
+        ..Outcome::default()
     })
 }
 
@@ -288,13 +334,13 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
         false => updated,
     };
     let insert_id = match inserts && sql.creates_ids {
-        true => insert_id(&session.state, sql, updated, done),
+        true => insert_id(&session.state, updated, done),
         false => None,
     };
     // LAST_INSERT_ID(expr) in a statement that generates none.
     let of_call = || session.state.take_count(Counted::LastId) > 0;
     let insert_id = insert_id.or_else(|| of_call().then(|| session.state.last_insert_id()));
-    let of_updated = || done.ids.last().copied().filter(|_| updates_row);
+    let of_updated = || done.updated_id.filter(|_| updates_row);
     let insert_id = insert_id.or_else(of_updated);
     let info = info(session, sql, change, (done.changed, updated, deleted));
     session.send_info(affected, insert_id.unwrap_or(0).max(0) as u64, &info, more);
@@ -302,15 +348,14 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
 
 /// The id of the OK packet: the first that the statement generated, which LAST_INSERT_ID() then returns, or the
 /// last that it gave.
-fn insert_id(state: &SessionState, sql: &Sql, updated: u64, done: &Outcome) -> Option<i64> {
+fn insert_id(state: &SessionState, updated: u64, done: &Outcome) -> Option<i64> {
     let inserted = done.changed.saturating_sub(updated);
     if inserted == 0 {
         return None;
     }
-    let generated = done.ids.iter().zip(&sql.generated_ids);
-    if let Some((first, _)) = generated.into_iter().find(|(_, generated)| **generated) {
-        state.set_last_insert_id(*first);
-        return Some(*first);
+    if let Some(first) = done.first_generated {
+        state.set_last_insert_id(first);
+        return Some(first);
     }
     if state.take_count(Counted::GivenId) >= inserted {
         return Some(done.last_id);

@@ -1,5 +1,6 @@
 //! The state of a session that SQL functions and other sessions read.
 
+mod numbers;
 mod system;
 mod user;
 mod user_locks;
@@ -10,13 +11,14 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+pub use self::numbers::Numbers;
 pub use self::user::{TRACEPARENT, UserVariables};
 use self::user_locks::Taken;
 pub use self::user_locks::UserLocks;
 use self::warnings::Warnings;
 use super::points::{self, LOCK_SESSION};
 use super::variables::Globals;
-use tare::sync::Mutex;
+use tare::sync::{Mutex, PlainMutex};
 use tare_functions::Counted;
 use tare_mysql::account::Rights;
 use tare_mysql::date::Zone;
@@ -54,6 +56,8 @@ pub struct SessionState {
     found_rows: AtomicI64,
     /// By [`Counted`].
     counts: [AtomicU64; 5],
+    /// What AUTO_INCREMENT gives the rows of the statement that inserts them.
+    pub numbers: PlainMutex<Option<Numbers>>,
     system: Mutex<HashMap<&'static str, String>>,
     /// @@time_zone, and the zone of that name.
     zone: Mutex<(String, Zone)>,
@@ -78,6 +82,7 @@ impl SessionState {
             row_count: AtomicI64::new(-1),
             found_rows: AtomicI64::new(0),
             counts: Default::default(),
+            numbers: PlainMutex::new(None),
             system: Mutex::new(&LOCK_SESSION, Default::default()),
             zone: Mutex::new(&LOCK_SESSION, ("SYSTEM".into(), Zone::system())),
             user_variables: UserVariables::default(),

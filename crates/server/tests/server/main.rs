@@ -14,6 +14,7 @@ static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
 mod active;
 mod alter;
 mod auth;
+mod auto_increment;
 mod calls;
 mod charsets;
 mod clients;

@@ -167,7 +167,15 @@ impl Rewriter<'_> {
                     exact: false,
                     bits: None,
                 };
-                self.convert_value(def, column, value_kind, value.clone(), ignore)
+                let value = self.convert_value(def, column, value_kind, value.clone(), ignore);
+                let auto = def.and_then(TableDef::auto_increment);
+                match auto.is_some_and(|auto| auto.name.eq_ignore_ascii_case(column)) {
+                    true => {
+                        let given = node::call("nullif", vec![value, node::number(0)]);
+                        node::call("tare_auto_increment", vec![given])
+                    }
+                    false => value,
+                }
             })
             .collect();
         if values == own && others.is_empty() {

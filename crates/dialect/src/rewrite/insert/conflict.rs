@@ -67,7 +67,10 @@ impl Rewriter<'_> {
         let changed_rows = changed.join(" OR ");
         // The first assignment counts an updated row.
         if let Some((_, value)) = sets.first_mut() {
-            *value = format!("tare_updated({value}, {changed_rows})");
+            let id = target
+                .auto()
+                .map_or_else(String::new, |c| format!(", {}", quote(c)));
+            *value = format!("tare_updated({value}, {changed_rows}{id})");
         }
         for (name, value) in self.moments(target.def, is_assigned)? {
             let name = quote(&name);
@@ -81,10 +84,10 @@ impl Rewriter<'_> {
         let mut sql = format!(" ON CONFLICT DO UPDATE SET {}", sets.join(", "));
         if !self.mode.found_rows {
             // A row that does not change is not counted.
-            sql.push_str(&format!(" WHERE {changed_rows}"));
-        }
-        if let Some(column) = target.auto().filter(|_| self.sql.returns_ids()) {
-            sql.push_str(&format!(" RETURNING {}", quote(column)));
+            sql.push_str(&match target.auto() {
+                Some(_) => format!(" WHERE tare_duplicate_changes({changed_rows})"),
+                None => format!(" WHERE {changed_rows}"),
+            });
         }
         Ok(sql)
     }

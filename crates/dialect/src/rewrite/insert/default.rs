@@ -61,8 +61,8 @@ pub(in crate::rewrite) fn now(column: &ColumnDef) -> Expr {
 }
 
 impl Target<'_> {
-    /// The columns that are not named and whose default is computed at run time: the current time, and a
-    /// TIMESTAMP's default, which is in the session's time zone.
+    /// The columns that are not named and whose default is computed at run time: the next number of AUTO_INCREMENT,
+    /// the current time, and a TIMESTAMP's default, which is in the session's time zone.
     pub(super) fn columns_with_runtime_default(&self, zoned: bool) -> Vec<String> {
         let Some(def) = self.def.filter(|def| def.view.is_none()) else {
             return Vec::new();
@@ -72,6 +72,7 @@ impl Target<'_> {
             !self.names.iter().any(named)
         };
         let is_filled = |c: &&ColumnDef| match c.default.as_deref() {
+            _ if c.auto_increment => true,
             Some("CURRENT_TIMESTAMP") => true,
             Some(_) => zoned && base_type(&c.column_type) == "timestamp",
             None => false,

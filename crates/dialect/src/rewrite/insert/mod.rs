@@ -107,9 +107,6 @@ impl Rewriter<'_> {
             _ => 0,
         };
         self.sql.ignores = insert.ignore && insert.on.is_none();
-        if insert.on.is_none() && !insert.ignore {
-            self.sql.generated_ids = target.generated_ids(&source);
-        }
         let rows = self.rows(&target, *source)?;
         self.sql.joined = matches!(rows, Rows::Selected(_));
         let word = if insert.replace_into {
@@ -129,12 +126,7 @@ impl Rewriter<'_> {
                     Rows::Listed(rows) | Rows::Selected(rows) => format!("{into} {rows}{clauses}"),
                 }
             }
-            (None, Rows::Listed(rows) | Rows::Selected(rows)) => {
-                match target.auto().filter(|_| self.sql.returns_ids()) {
-                    Some(column) => format!("{into} {rows} RETURNING {}", quote(column)),
-                    None => format!("{into} {rows}"),
-                }
-            }
+            (None, Rows::Listed(rows) | Rows::Selected(rows)) => format!("{into} {rows}"),
             (Some(OnInsert::DuplicateKeyUpdate(assignments)), rows) => {
                 let rows = match rows {
                     Rows::Listed(rows) => rows,

@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Ident, Query, SetExpr, Value, Values};
 
 use super::Target;
-use super::default::is_default;
 use crate::node;
 use crate::rewrite::Rewriter;
 
@@ -40,16 +39,25 @@ impl Rewriter<'_> {
     fn selected(&mut self, target: &Target<'_>, mut source: Query) -> Result<Rows> {
         let columns = self.names.columns(&source).unwrap_or_default();
         let wires: Vec<_> = columns.into_iter().map(|c| c.wire).collect();
+        let is_sorted = source.order_by.is_some();
         self.visit(&mut source)?;
         let (text, columns) = (source.to_string(), target.columns());
         let (given, left_out) = columns.split_at(columns.len() - target.filled.min(columns.len()));
         let mut filled = Vec::new();
         for column in left_out {
             let mut cell = Expr::Identifier(Ident::new("DEFAULT"));
-            self.cell(target, column, false, &mut cell)?;
+            let counts = target
+                .auto()
+                .is_some_and(|a| a.eq_ignore_ascii_case(column));
+            self.cell(target, column, counts, &mut cell)?;
             filled.push(cell);
         }
         let rows = self.convert_rows(target.def, given, &wires, filled, text, target.ignore);
+        let rows = match is_sorted && target.auto().is_some() {
+            // SQLite would number the rows before it sorts them.
+            true => rows.replacen(") AS (", ") AS MATERIALIZED (", 1),
+            false => rows,
+        };
         Ok(Rows::Selected(rows))
     }
 
@@ -97,8 +105,8 @@ impl Rewriter<'_> {
         if counts && zero {
             node::replace(cell, |e| node::call("nullif", vec![e, node::number(0)]));
         }
-        if counts && !is_null(cell) {
-            node::replace(cell, |e| node::call("tare_given_id", vec![e]));
+        if counts {
+            node::replace(cell, |e| node::call("tare_auto_increment", vec![e]));
         }
         Ok(())
     }
@@ -109,35 +117,6 @@ impl Target<'_> {
     fn is_nullable(&self, column: &str) -> bool {
         let column = self.def.and_then(|def| def.column(column));
         column.is_none_or(|c| c.nullable)
-    }
-}
-
-impl Target<'_> {
-    /// Of each row that VALUES lists, whether its number is written as NULL, DEFAULT or 0; none if all rows are
-    /// alike.
-    pub(super) fn generated_ids(&self, source: &Query) -> Vec<bool> {
-        let (Some(auto), SetExpr::Values(values)) = (self.auto(), source.body.as_ref()) else {
-            return Vec::new();
-        };
-        let mut columns = self.columns().into_iter();
-        let Some(at) = columns.position(|column| column.eq_ignore_ascii_case(auto)) else {
-            return Vec::new();
-        };
-        let is_generated = |cell: &Expr| match cell {
-            Expr::Value(v) => match &v.value {
-                Value::Number(n, _) => n.parse::<i64>() == Ok(0),
-                value => *value == Value::Null,
-            },
-            cell => is_default(cell),
-        };
-        let rows = values.rows.iter();
-        let all: Vec<bool> = rows
-            .map(|row| row.get(at).is_some_and(is_generated))
-            .collect();
-        match all.iter().all(|generated| *generated == all[0]) {
-            true => Vec::new(),
-            false => all,
-        }
     }
 }
 
