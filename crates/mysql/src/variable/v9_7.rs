@@ -40,6 +40,7 @@ pub static CHANGED: &[Variable] = &[
     switch("default_table_encryption", Both, "OFF"),
     switch("enable_cascade_triggers", Both, "OFF"),
     switch("enable_secondary_engine_statistics", Both, "OFF"),
+    word("enforce_gtid_consistency", Global, "ON"),
     text("explain_format", Both, "TREE"),
     number("explain_json_format_version", Both, "2", "1", "2"),
     text("external_table_secondary_storage_engine", Both, ""),

@@ -81,3 +81,5 @@ SELECT @@performance_schema, @@read_only, @@log_bin IS NOT NULL, @@server_id;
 SELECT VARIABLE_NAME FROM performance_schema.session_variables WHERE VARIABLE_NAME = 'autocommit';
 -- mariadb: it has no such table
 SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_variables WHERE VARIABLE_NAME IN ('autocommit', 'sql_notes') ORDER BY 1;
+-- mariadb: it has no such variable
+SELECT @@enforce_gtid_consistency;
