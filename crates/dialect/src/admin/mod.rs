@@ -188,21 +188,7 @@ fn transaction(parser: &mut Parser<'_>, first: &str) -> Result<Action> {
         }
         "START" => {
             need(parser, "TRANSACTION")?;
-            let mut read_only = false;
-            while parser.peek_token().token != Token::EOF
-                && parser.peek_token().token != Token::SemiColon
-            {
-                if take(parser, "READ") {
-                    read_only = any(parser, &["ONLY", "WRITE"])
-                        .ok_or_else(|| at(&parser.peek_token()))?
-                        == "ONLY";
-                } else {
-                    need(parser, "WITH")?;
-                    need(parser, "CONSISTENT")?;
-                    need(parser, "SNAPSHOT")?;
-                }
-                let _ = parser.consume_token(&Token::Comma);
-            }
+            let read_only = characteristics(parser)?;
             Action::Begin { read_only }
         }
         "COMMIT" | "ROLLBACK" => {
@@ -232,6 +218,34 @@ fn transaction(parser: &mut Parser<'_>, first: &str) -> Result<Action> {
             Action::Release(identifier(parser)?.value)
         }
     })
+}
+
+/// The characteristics of START TRANSACTION, which commas separate. Returns whether it is READ ONLY.
+fn characteristics(parser: &mut Parser<'_>) -> Result<bool> {
+    if matches!(parser.peek_token().token, Token::EOF | Token::SemiColon) {
+        return Ok(false);
+    }
+    let (mut reads, mut writes) = (false, false);
+    loop {
+        if take(parser, "READ") {
+            match any(parser, &["ONLY", "WRITE"]).ok_or_else(|| at(&parser.peek_token()))? {
+                "ONLY" => reads = true,
+                _ => writes = true,
+            }
+        } else {
+            need(parser, "WITH")?;
+            need(parser, "CONSISTENT")?;
+            need(parser, "SNAPSHOT")?;
+        }
+        if !parser.consume_token(&Token::Comma) {
+            break;
+        }
+    }
+    // It cannot be both.
+    match reads && writes {
+        true => Err(at(&parser.peek_token())),
+        false => Ok(reads),
+    }
 }
 
 fn lock_tables(parser: &mut Parser<'_>) -> Result<Action> {
