@@ -1,5 +1,7 @@
 //! Bytes for tests that no client sends on purpose. They are the same in every run.
 
+use crate::session::Protocol;
+
 /// Numbers of a linear congruential generator.
 pub struct Random(u64);
 
@@ -59,6 +61,25 @@ pub fn read_in_all_parts<T: PartialEq + std::fmt::Debug>(
             let (first, second) = bytes.split_at(at);
             let result = read(&[first, second]);
             assert_eq!(result, at_once, "{at} of {}", bytes.escape_ascii());
+        }
+    }
+}
+
+/// A client sends bytes, or the program writes them: to one connection at once, and to another one byte by byte.
+pub fn move_bytes(
+    at_once: &mut impl Protocol,
+    in_parts: &mut impl Protocol,
+    is_sent_by_client: bool,
+    bytes: &[u8],
+) {
+    match is_sent_by_client {
+        true => at_once.receive(bytes),
+        false => at_once.send(bytes),
+    }
+    for byte in bytes.chunks(1) {
+        match is_sent_by_client {
+            true => in_parts.receive(byte),
+            false => in_parts.send(byte),
         }
     }
 }

@@ -45,6 +45,18 @@ fn a_program_goes_on_and_handles_signals_as_without_tare() {
     }
 }
 
+/// `tare run`, which this script starts, with its segment in the directory `small`. In a mount namespace of its own,
+/// every user may mount a file system there.
+fn run_in_small(script: &str) -> Command {
+    let mut command = Command::new("unshare");
+    command
+        .args(["--user", "--map-root-user", "--mount"])
+        .args(["sh", "-c", script, "sh", TARE])
+        .args(["run", "--segment", "small/segment", "--library"])
+        .arg(library());
+    command
+}
+
 #[test]
 fn a_program_starts_without_tare_if_its_segments_file_gets_no_space() {
     let directory = Directory::new("nospace");
@@ -55,20 +67,8 @@ fn a_program_starts_without_tare_if_its_segments_file_gets_no_space() {
                     dd if=/dev/zero of=small/full bs=4k; rm small/left; \
                     \"$@\" || echo \"failed: $pages\"; ls small; umount small; \
                   done 2>> log";
-    let mut command = Command::new("unshare");
+    let mut command = run_in_small(script);
     command
-        .args([
-            "--user",
-            "--map-root-user",
-            "--mount",
-            "sh",
-            "-c",
-            script,
-            "sh",
-            TARE,
-        ])
-        .args(["run", "--segment", "small/segment", "--library"])
-        .arg(library())
         .args(["--", "echo", "started"])
         .current_dir(directory.path());
     let finished = finish(&mut command);
@@ -82,22 +82,9 @@ fn redis_on_a_full_file_system_goes_on() {
     const CLIENTS: usize = 100;
     let directory = Directory::new("full");
     std::fs::create_dir(directory.path().join("small")).expect("made");
-    // In a mount namespace of its own, every user may mount a file system.
     let script = "mount -t tmpfs -o size=1m none small && exec \"$@\"";
-    let mut command = Command::new("unshare");
+    let mut command = run_in_small(script);
     command
-        .args([
-            "--user",
-            "--map-root-user",
-            "--mount",
-            "sh",
-            "-c",
-            script,
-            "sh",
-            TARE,
-        ])
-        .args(["run", "--segment", "small/segment", "--library"])
-        .arg(library())
         .args([
             "--",
             "redis-server",

@@ -2,7 +2,7 @@
 
 use super::super::messages::message;
 use super::*;
-use crate::random::Random;
+use crate::random::{Random, move_bytes};
 use crate::session::{Address, MAX_STORED_BYTES};
 
 fn connection() -> Connection {
@@ -296,16 +296,7 @@ fn an_execution_is_read_the_same_in_all_parts() {
                 _ => pieces[random.below(pieces.len())].clone(),
             };
             let bytes = (0..few).flat_map(|_| piece()).collect::<Vec<u8>>();
-            match is_request {
-                true => at_once.receive(&bytes),
-                false => at_once.send(&bytes),
-            }
-            for byte in bytes.chunks(1) {
-                match is_request {
-                    true => parts.receive(byte),
-                    false => parts.send(byte),
-                }
-            }
+            move_bytes(&mut at_once, &mut parts, is_request, &bytes);
             assert!(parts.execution.is_none());
             if let Some(execution) = at_once.execution {
                 observed[usize::from(execution.is_described)] = true;

@@ -1,7 +1,7 @@
 //! Tests of [`Commands`].
 
 use super::*;
-use crate::random::Random;
+use crate::random::{Random, move_bytes};
 use crate::session::Address;
 
 fn commands() -> Commands {
@@ -155,16 +155,7 @@ fn a_command_is_read_the_same_in_all_parts() {
             let bytes: Vec<u8> = (0..few)
                 .flat_map(|_| random.pick(pieces).to_vec())
                 .collect();
-            match is_request {
-                true => at_once.receive(&bytes),
-                false => at_once.send(&bytes),
-            }
-            for byte in bytes.chunks(1) {
-                match is_request {
-                    true => parts.receive(byte),
-                    false => parts.send(byte),
-                }
-            }
+            move_bytes(&mut at_once, &mut parts, is_request, &bytes);
             assert!(parts.only.is_none());
             were_only += u32::from(at_once.only.is_some());
             assert_eq!(state(&at_once), state(&parts), "{seed} {step}");
