@@ -254,6 +254,8 @@ mod tests {
             (32_767, 63, u64::from(u32::MAX)),
             (300, 48, target::object(7, 0)),
             (9, 54, target::metadata_lock(41)),
+            (9, 20, target::descriptor(0)),
+            (9, 20, target::descriptor(i32::MAX)),
         ] {
             let word = Waiting::numbered(class, operation, object);
             let expected = Waiting {

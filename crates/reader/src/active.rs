@@ -106,7 +106,8 @@ pub fn active_threads(view: View<'_>) -> Population {
             continue;
         }
         population.threads += 1;
-        let served = slot.activity.served.load(Ordering::Relaxed);
+        // Pairs with the store after that of the time.
+        let served = slot.activity.served.load(Ordering::Acquire);
         if served != 0 {
             population.served.push(Served {
                 session: served,
@@ -167,7 +168,7 @@ impl ActiveThread {
             return false;
         }
         let id = slot.thread_id.load(Ordering::Relaxed);
-        let active = active_wait(slot, id).map(|(wait, _)| wait);
+        let (active, address) = active_wait(slot, id).unzip();
         let wait = active.or_else(|| wait(slot, id));
         fence(Ordering::Acquire);
         if served() != self.id {
@@ -175,7 +176,9 @@ impl ActiveThread {
         }
         self.os_id = slot.os_id.load(Ordering::Relaxed);
         self.process_id = process::id(slot.process.load(Ordering::Relaxed));
-        self.wait = self.wait.or(wait);
+        if self.wait.is_none() {
+            (self.wait, self.lock_address) = (wait, address.unwrap_or(0));
+        }
         self.loop_slot = Some(number);
         true
     }

@@ -50,6 +50,7 @@ pub(crate) fn queued_among(
     clock: Clock,
 ) -> Vec<QueuedSession> {
     let holds_long = |served: &&Served| {
+        let now = now.filter(|_| served.since != 0);
         let ticks = now.map(|now| now.saturating_sub(served.since));
         ticks.is_some_and(|ticks| clock.ns(ticks) >= MIN_HOLD.as_nanos() as f64)
     };
@@ -58,7 +59,14 @@ pub(crate) fn queued_among(
         let mut active = population.active.iter();
         active.find(|thread| thread.id == served.session)
     });
+    let mut processes = Vec::new();
     holders
+        // For which of a process's loops a session waits is not known.
+        .filter(|holder| {
+            let is_first = !processes.contains(&holder.process_id);
+            processes.push(holder.process_id);
+            is_first
+        })
         .take(MAX_HOLDERS)
         .flat_map(|holder| queued_behind(segment, holder))
         .collect()

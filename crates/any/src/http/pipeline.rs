@@ -110,7 +110,7 @@ impl Protocol for Requests {
         }
         let since = arrived();
         if self.session.is_recorded() && turn::is_loop() {
-            thread::serve_session(turn::woken());
+            thread::serve_session(since);
         }
         loop {
             let request = match self.pending.back_mut() {

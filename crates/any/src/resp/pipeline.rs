@@ -150,7 +150,7 @@ impl Protocol for Commands {
         self.since = arrival.since;
         let is_executed = arrival.is_executed && self.session.is_recorded();
         if is_executed {
-            thread::serve_session(turn::woken());
+            thread::serve_session(turn::arrived());
         }
         let (only, pending) = (&self.only, &self.pending);
         (self.progress).read(|| is_executed && only.is_none() && pending.is_empty());

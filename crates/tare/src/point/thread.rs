@@ -274,7 +274,8 @@ pub fn serve_session(since: u64) {
         let id = session.slot.thread_id.load(Ordering::Relaxed);
         let line = &thread.slot.activity;
         line.served_since.store(since, Ordering::Relaxed);
-        line.served.store(id, Ordering::Relaxed);
+        // A reader of this session reads no earlier time.
+        line.served.store(id, Ordering::Release);
     }
 }
 
