@@ -50,7 +50,7 @@ struct Chunk {
     entries: [AtomicPtr<Descriptor>; CHUNK],
     /// What each descriptor is, for calls that need nothing else.
     states: [AtomicU8; CHUNK],
-    /// The number of each file's class, 0 = unknown: of files that have no entry.
+    /// The number of each file's class, 0 = unknown.
     file_classes: [AtomicU16; CHUNK],
 }
 
@@ -200,7 +200,7 @@ pub fn set_file_class(descriptor: c_int, class: u16) {
     }
 }
 
-/// The number of the class of a file that has no entry, 0 = unknown.
+/// The number of the class of a file, 0 = unknown.
 #[inline(always)]
 pub fn file_class(descriptor: c_int) -> u16 {
     place(descriptor).map_or(0, |(chunk, at)| {
@@ -354,6 +354,8 @@ pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
         Object::Socket(_, Some(_)) => State::CLIENT,
     };
     let before = get_or_create(descriptor)?.lock().replace(object);
+    // It may have that of the file which had the number before.
+    set_file_class(descriptor, 0);
     set_state(descriptor, state);
     before
 }

@@ -113,6 +113,9 @@ impl Running {
                 Begun::Nothing
             }
             false if active == Active::MOMENTS && state.has(State::FILE) => {
+                if turn::has_stages() && access == Access::Out {
+                    observe(turn::end_execution);
+                }
                 begin_moment(descriptor, access)
             }
             false => Self::begin_slow(descriptor, state, access).unwrap_or(Begun::Nothing),
@@ -203,6 +206,9 @@ fn begin_moment(descriptor: c_int, access: Access) -> Begun {
         (class @ 1.., false) => class,
         (class, _) => find_class(descriptor, class),
     };
+    if class == 0 {
+        return Begun::Nothing;
+    }
     let operation = access.of_file() as u8;
     let word = Waiting::numbered(class, operation, target::descriptor(descriptor));
     active::begin_wait(word).map_or(Begun::Nothing, Begun::Moment)

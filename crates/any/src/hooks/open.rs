@@ -12,7 +12,7 @@ use libc::{DIR, mode_t, msghdr};
 
 use super::hooks;
 use super::io::without_buffer;
-use super::paths::{path_of, plain_path, resolve};
+use super::paths::{is_plain, path_of, plain_path, resolve};
 use crate::calls::observe;
 use crate::descriptors::{self, Access, FILES, Object, State};
 use crate::names::classes;
@@ -95,10 +95,11 @@ fn open_moment(path: *const c_char, has_name: bool, call: impl FnOnce() -> c_int
     descriptor
 }
 
-/// The number of the class of the file of a path, and whether the path is a full one.
+/// The number of the class of the file of a path, and whether the path is a full one that leads to no other file.
 fn moment_class(path: &CStr) -> (u16, bool) {
     let class = classes().map_or(0, |classes| host_lock::class_number(classes.file_at(path)));
-    (class, path.to_bytes().first() == Some(&b'/'))
+    let bytes = path.to_bytes();
+    (class, bytes.first() == Some(&b'/') && is_plain(bytes))
 }
 
 /// An operation on a file that is not open yet.
@@ -317,9 +318,18 @@ fn rename_with(
 /// Runs a call that opens a stream.
 #[inline(always)]
 fn open_stream(path: *const c_char, call: impl FnOnce() -> Stream) -> Stream {
-    if !periods::active_kinds().meets(FILES) {
+    let active = periods::active_kinds();
+    if !active.meets(FILES) {
         let stream = call();
         open_unseen(descriptor_of(stream), State::UNSEEN_FILE);
+        return stream;
+    }
+    if active == Active::MOMENTS {
+        let mut stream = std::ptr::null_mut();
+        open_moment(path, true, || {
+            stream = call();
+            descriptor_of(stream)
+        });
         return stream;
     }
     let begun = begin(path);

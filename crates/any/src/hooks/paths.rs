@@ -19,19 +19,26 @@ fn to_text(path: &CStr) -> Cow<'_, str> {
         .map_or_else(|_| path.to_string_lossy(), Cow::Borrowed)
 }
 
+/// Whether a path leads to the file that it names, as far as the path says: it has no `.`, `..` or `//`, and does not
+/// begin with a directory whose files are links.
+pub(super) fn is_plain(path: &[u8]) -> bool {
+    let is_plain = |pair: &[u8]| pair != b"//" && pair != b"/.";
+    let mut tops = [b"/dev/".as_slice(), b"/proc/"].into_iter();
+    !path.is_empty()
+        && path[0] != b'.'
+        && path.windows(2).all(is_plain)
+        && !tops.any(|top| path.starts_with(top))
+}
+
 /// A file's full path, from the path that the program uses and without a look at the file system. `None` if
-/// that may be another file's: the path has `.`, `..` or `//`, or begins with a directory whose files are
-/// links.
+/// that may be another file's ([`is_plain`]).
 pub(super) fn plain_path(directory: c_int, path: &CStr) -> Option<Cow<'_, str>> {
     let bytes = path.to_bytes();
-    let is_plain = |pair: &[u8]| pair != b"//" && pair != b"/.";
-    if bytes.is_empty() || bytes[0] == b'.' || !bytes.windows(2).all(is_plain) {
+    if !is_plain(bytes) {
         return None;
     }
     if bytes[0] == b'/' {
-        let mut tops = [b"/dev/".as_slice(), b"/proc/"].into_iter();
-        let is_other = tops.any(|top| bytes.starts_with(top));
-        return (!is_other).then(|| to_text(path));
+        return Some(to_text(path));
     }
     if directory != libc::AT_FDCWD {
         return None;

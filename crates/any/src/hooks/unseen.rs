@@ -35,9 +35,14 @@ fn record_file(descriptor: c_int) {
 /// The number of the class of a file that was opened while no file was recorded, or by a path that may lead to another
 /// file.
 pub fn find_class(descriptor: c_int) -> u16 {
-    let (Some(path), Some(classes)) = (path_of(descriptor), classes()) else {
+    let Some(path) = path_of(descriptor) else {
+        if descriptors::state(descriptor) == State::UNSEEN_FILE {
+            // It is no file, but for instance a duplicate of a socket.
+            descriptors::open_unseen(descriptor, State::NONE);
+        }
         return 0;
     };
+    let Some(classes) = classes() else { return 0 };
     let class = host_lock::class_number(classes.file(&path.to_string_lossy()));
     descriptors::set_file_class(descriptor, class);
     class
