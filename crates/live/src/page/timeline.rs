@@ -228,9 +228,14 @@ impl Timeline {
         });
     }
 
-    /// Removes the oldest quarter of the samples, and the texts that no sample uses.
+    /// Removes the oldest quarter of the samples.
     fn forget(&mut self) {
         self.rows.drain(..MAX_ROWS / 4);
+        self.forget_texts();
+    }
+
+    /// Removes the texts that no sample uses.
+    fn forget_texts(&mut self) {
         let old = std::mem::take(&mut self.texts);
         for row in &mut self.rows {
             for id in row

@@ -33,7 +33,8 @@ impl Timeline {
 
     /// Adds a sample of a history, if its moment stays.
     pub fn add_past_sample(&mut self, at: i64, seconds: f64, sample: &Sample) {
-        if self.rows.len() >= MAX_ROWS && !self.moments.is_empty() {
+        // With one moment there is nothing to leave out.
+        if self.rows.len() >= MAX_ROWS && self.moments.len() > 1 {
             self.thin();
         }
         let represented = match self.thinning.halvings {
@@ -70,6 +71,7 @@ impl Timeline {
             None => false,
         });
         self.rows = rows;
+        self.forget_texts();
     }
 }
 
