@@ -161,7 +161,7 @@ pub(crate) fn with_fraction(value: &str, digits: usize) -> String {
     }
 }
 
-/// The same, with a warning if it is none.
+/// [`allowed_parts`], with a warning if there are none.
 fn checked_parts(ctx: &Call<'_>, kind: &str) -> Option<Parts> {
     let parts = allowed_parts(ctx);
     if parts.is_none() {

@@ -234,7 +234,7 @@ impl Connection {
         Ok(last.max(0).unsigned_abs() + 1)
     }
 
-    /// Sets the number of the row that was inserted last, so that a statement that inserts none is known.
+    /// Sets the number of the row that was inserted last to 0, so that a statement that inserts none is known.
     pub fn reset_inserted(&self) {
         // SAFETY: the handle is open as long as this lives.
         unsafe { rusqlite::ffi::sqlite3_set_last_insert_rowid(self.raw.as_ptr(), 0) };

@@ -34,10 +34,10 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
         rebuild(connection, strict, to, (&def, &def), None)?;
         table::delete_definition(connection, from)?;
         foreign::redirect_foreign_keys(connection, from, to)?;
-        put_views_back(connection, &views)
-    })?;
-    databases.next_ids.forget(&from.database, &from.table);
-    Ok(())
+        put_views_back(connection, &views)?;
+        databases.next_ids.forget(&from.database, &from.table);
+        Ok(())
+    })
 }
 
 /// CREATE INDEX, by the definition that has it. It may replace a foreign key's own index.
@@ -122,7 +122,7 @@ pub fn alter(
         foreign::has_checks(&session.state) && def.foreign_keys.iter().any(is_new);
     let checks_rows = def.foreign_keys != old.foreign_keys && foreign::has_checks(&session.state);
     let databases = session.shared.databases.clone();
-    let rows = exclusive::run(session, &name.database, |connection| {
+    exclusive::run(session, &name.database, |connection| {
         table::store_next_id(connection, &databases.next_ids, name)?;
         let views = take_views(connection, &name.database)?;
         if to != *name {
@@ -149,10 +149,9 @@ pub fn alter(
         });
         // Foreign keys are checked by a copy.
         let copies = retyped || adds_foreign_key || constraint::copies_rows(&old, &def);
+        databases.next_ids.forget(&name.database, &name.table);
         Ok(if copies { rows } else { 0 })
-    })?;
-    databases.next_ids.forget(&name.database, &name.table);
-    Ok(rows)
+    })
 }
 
 /// Checks what MySQL checks before it opens the table: character sets, collations and the engine.

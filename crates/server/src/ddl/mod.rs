@@ -180,6 +180,7 @@ fn truncate(session: &mut Session, name: &TableName) -> Result<()> {
     let def = table::require(&mut session.connections, name)?;
     foreign::check_truncate(&mut session.connections, name)?;
     let (db, table) = (quote(&name.database), quote(&name.table));
+    let databases = session.shared.databases.clone();
     exclusive::run(session, &name.database, |connection| {
         connection.batch(&format!("DELETE FROM {db}.{table}"))?;
         if def.auto_increment().is_some() {
@@ -188,9 +189,8 @@ fn truncate(session: &mut Session, name: &TableName) -> Result<()> {
                 literal(&name.table)
             ))?;
         }
+        // Under the lock: the next session's rows have the numbers from 1 on.
+        databases.next_ids.forget(&name.database, &name.table);
         Ok(())
-    })?;
-    let next_ids = &session.shared.databases.next_ids;
-    next_ids.forget(&name.database, &name.table);
-    Ok(())
+    })
 }

@@ -97,8 +97,8 @@ pub fn set_next_id(
     let Some(next_id) = next_id else {
         return Ok(());
     };
+    let next_id = next_id.max(self::next_id(connection, name)?);
     let last = i64::try_from(next_id.saturating_sub(1)).unwrap_or(i64::MAX);
-    let last = last.max(self::next_id(connection, name)? as i64 - 1);
     let (db, table) = (quote(&name.database), literal(&name.table));
     Ok(connection.batch(&format!(
         "DELETE FROM {db}.sqlite_sequence WHERE name = {table}; \
@@ -106,7 +106,7 @@ pub fn set_next_id(
     ))?)
 }
 
-/// Stores the number that AUTO_INCREMENT of a table gives next, before the table is rebuilt.
+/// Stores the number that AUTO_INCREMENT of a table gives next, before the table is rebuilt or renamed.
 pub fn store_next_id(
     connection: &mut Connection,
     next_ids: &NextIds,
@@ -230,6 +230,7 @@ pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: b
     }
     foreign::check_drop(&mut session.connections, &there)?;
     let word = if view { "VIEW" } else { "TABLE" };
+    let databases = session.shared.databases.clone();
     for name in there {
         exclusive::run(session, &name.database, |connection| {
             connection.batch(&format!(
@@ -237,10 +238,10 @@ pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: b
                 quote(&name.database),
                 quote(&name.table)
             ))?;
-            delete_definition(connection, name)
+            delete_definition(connection, name)?;
+            databases.next_ids.forget(&name.database, &name.table);
+            Ok(())
         })?;
-        let next_ids = &session.shared.databases.next_ids;
-        next_ids.forget(&name.database, &name.table);
     }
     for name in missing {
         session

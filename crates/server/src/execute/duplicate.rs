@@ -112,10 +112,9 @@ fn find_values(
 
 /// The statement, if it may run again.
 pub(super) fn repeatable(sql: &Sql) -> Option<Sql> {
-    let sql = sql.clone();
     let lower = sql.text.to_ascii_lowercase();
     let has_effect = CALLS_WITH_EFFECT.iter().any(|call| lower.contains(call));
-    (!has_effect).then_some(sql)
+    (!has_effect).then(|| sql.clone())
 }
 
 /// Runs a statement again, and passes each row that it returns. Its warnings are there already.
